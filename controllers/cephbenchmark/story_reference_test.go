@@ -84,6 +84,9 @@ func againstThreeDays(w *world) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
+			if err := archive.Sign(w.masterKey, reference.UID, copied); err != nil {
+				w.t.Fatal(err)
+			}
 			if err := w.Create(w.t.Context(), copied); err != nil {
 				w.t.Fatal(err)
 			}

@@ -60,6 +60,7 @@ func TestStories(t *testing.T) {
 		"room":      roomStories(),
 		"shared":    sharedStories(),
 		"reference": referenceStories(),
+		"strangers": strangerStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -78,11 +78,17 @@ func (k *kubelet) run(ctx context.Context) {
 	}
 }
 
-// collect removes pods without a Job, as the garbage collector would.
+// collect removes pods without a Job, and Jobs whose owner is a Job that is gone, as the garbage collector would.
 func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 	k.mu.Lock()
 	keeps := k.keeps
 	k.mu.Unlock()
+	for i := range jobs {
+		owner := metav1.GetControllerOf(&jobs[i])
+		if owner != nil && owner.Kind == "Job" && !slices.ContainsFunc(jobs, func(job batchv1.Job) bool { return job.UID == owner.UID }) {
+			_ = k.Delete(ctx, &jobs[i], client.PropagationPolicy(metav1.DeletePropagationBackground))
+		}
+	}
 	var pods corev1.PodList
 	if keeps || k.List(ctx, &pods, client.InNamespace(k.namespace), client.HasLabels{clientjob.LabelSession}) != nil {
 		return
@@ -120,7 +126,10 @@ func (k *kubelet) endJob(ctx context.Context, job *batchv1.Job, pods []corev1.Po
 	}
 	if !job.DeletionTimestamp.IsZero() && len(pods) == 0 {
 		name, _ := clientjob.SecretIn(job)
-		_ = k.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: name}})
+		secret := &corev1.Secret{}
+		if k.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: name}, secret) == nil && metav1.IsControlledBy(secret, job) {
+			_ = k.Delete(ctx, secret)
+		}
 		if !k.endOwned(ctx, job) {
 			return
 		}
@@ -176,6 +185,13 @@ func (k *kubelet) hasSecrets(ctx context.Context, job *batchv1.Job) bool {
 	return true
 }
 
+// mountsOurs reports whether the files of the Secret that pods of a Job mount have the digest that the Job names.
+func (k *kubelet) mountsOurs(ctx context.Context, job *batchv1.Job) bool {
+	secret := &corev1.Secret{}
+	name, digest := clientjob.SecretIn(job)
+	return digest == "" || k.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: name}, secret) == nil && runner.FilesDigest(secret.Data) == digest
+}
+
 // warn creates an event about an object.
 func (k *kubelet) warn(ctx context.Context, o client.Object, kind, reason, message string) error {
 	return client.IgnoreAlreadyExists(k.Create(ctx, &corev1.Event{
@@ -197,6 +213,9 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	}
 	k.mu.Lock()
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.1.0.%d", len(k.all)+1)}
+	if !k.mountsOurs(ctx, job) {
+		pod.Status.Phase = corev1.PodFailed // The runner refuses the files.
+	}
 	if k.become != nil {
 		k.become(&pod.Status)
 	}

@@ -69,6 +69,7 @@ type world struct {
 	died chan struct{}
 	// keepEvery is the interval at which managers that start from now on look for orphaned OSDs.
 	keepEvery  time.Duration
+	masterKey  []byte // of managers that start from now on
 	reconciler *Reconciler
 	stop       context.CancelFunc
 }
@@ -87,7 +88,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	w := &world{
 		Client: c, t: t, namespace: namespace,
 		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{}, counted: prometheus.NewRegistry(),
-		died: make(chan struct{}, 1),
+		died: make(chan struct{}, 1), masterKey: make([]byte, 32),
 	}
 	w.rook.ceph = w.ceph
 	w.counts = exporter.NewEvents(w.counted)
@@ -145,7 +146,7 @@ func (w *world) start() {
 		Reached:    func(step tuning.Step) error { return w.reached(step, stop) },
 		Dial:       w.kubelet.dial,
 		Logs:       w.logs,
-		MasterKey:  make([]byte, 32),
+		MasterKey:  w.masterKey,
 		Counts:     w.counts,
 		Now:        w.now,
 	})

@@ -164,7 +164,7 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		node := v1alpha1.NodeName(pod.Spec.NodeName)
-		if pod.Annotations[settings.AnnotationBenchmark] != child.Name || node == "" || pod.Status.Phase != corev1.PodRunning {
+		if node == "" || pod.Status.Phase != corev1.PodRunning || !isClientOf(child, pod) {
 			continue
 		}
 		if pod.Labels[settings.LabelRole] == settings.RoleBackground {
@@ -181,6 +181,13 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 	}
 	slices.Sort(nodes)
 	return nodes, background, nil
+}
+
+// isClientOf reports whether a pod belongs to a Job whose UID the benchmark's status has. Other users can create pods
+// with the same labels and annotations.
+func isClientOf(child *v1alpha1.CephBenchmark, pod *corev1.Pod) bool {
+	owner, clients := metav1.GetControllerOf(pod), child.Status.Clients
+	return owner != nil && clients != nil && (owner.UID == clients.JobUID || owner.UID == clients.BackgroundJobUID)
 }
 
 // prune removes the benchmark that is historyLimit runs older than the current one, if it exists. The

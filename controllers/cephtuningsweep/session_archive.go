@@ -1,10 +1,8 @@
 package cephtuningsweep
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,40 +33,52 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 	if err != nil {
 		return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
 	}
-	switch err := r.Client.Create(ctx, cm); {
-	case apierrors.IsAlreadyExists(err):
-		return r.archivedBefore(ctx, seen, cm)
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err): // for example because of a quota
-		return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
-	case err != nil:
-		return "", fmt.Errorf("keep the windows of session %d: %w", seen.run(), err)
+	names, err := archive.Names(r.MasterKey, seen.sweep.UID, cm.Name)
+	if err != nil {
+		return "", err
 	}
-	return "", r.pruneSession(ctx, seen)
+	for _, cm.Name = range names {
+		if err := archive.Sign(r.MasterKey, seen.sweep.UID, cm); err != nil {
+			return "", err
+		}
+		taken, err := r.keepSession(ctx, seen, cm)
+		switch {
+		case taken:
+			continue
+		case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err): // for example because of a quota
+			return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
+		case err != nil:
+			return "", fmt.Errorf("keep the windows of session %d: %w", seen.run(), err)
+		}
+		return "", r.pruneSession(ctx, seen)
+	}
+	return fmt.Sprintf("The windows of session %d were not kept, because other users have ConfigMaps with all their names, such as %s: save what you need from them, and delete them", seen.run(), names[0]), nil
 }
 
-// archivedBefore handles an existing ConfigMap with the archive's name. It may come from an earlier attempt
-// of this process, or from another client. It may also come from a session with this number that was not
-// entered before the manager ended. Such an archive is replaced, because the ledger gets the figures of the
-// current session.
-func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, cm *corev1.ConfigMap) (why string, err error) {
+// keepSession creates the ConfigMap of a session. A ConfigMap with its name may exist already. If the operator wrote
+// it, it comes from an earlier attempt, or from a session with this number that was not entered before the manager
+// ended. Such an archive is replaced, because the ledger gets the figures of the current session. Otherwise another
+// user has taken the name.
+func (r *Reconciler) keepSession(ctx context.Context, seen facts, cm *corev1.ConfigMap) (taken bool, err error) {
+	if err := r.Client.Create(ctx, cm.DeepCopy()); !apierrors.IsAlreadyExists(err) {
+		return false, err
+	}
 	found := &corev1.ConfigMap{}
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(cm), found); err != nil {
-		return "", fmt.Errorf("look at ConfigMap %s: %w", cm.Name, err)
+		return false, err
 	}
+	ours, err := archive.Signed(r.MasterKey, seen.sweep.UID, found)
 	switch {
-	case !metav1.IsControlledBy(found, seen.sweep):
-		return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s does not belong to this sweep: save what you need from it, and delete it", seen.run(), cm.Name), nil
-	case maps.EqualFunc(found.BinaryData, cm.BinaryData, bytes.Equal):
-		return "", r.pruneSession(ctx, seen)
+	case err != nil || !ours:
+		return err == nil, err
+	case archive.Digest(found) == archive.Digest(cm):
+		return false, nil
 	}
 	uid := found.UID
 	if err := r.Client.Delete(ctx, found, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-		return "", fmt.Errorf("replace ConfigMap %s: %w", cm.Name, err)
+		return false, err
 	}
-	if err := r.Client.Create(ctx, cm); err != nil {
-		return "", fmt.Errorf("keep the windows of session %d: %w", seen.run(), err)
-	}
-	return "", r.pruneSession(ctx, seen)
+	return false, r.Client.Create(ctx, cm.DeepCopy())
 }
 
 // configMapMetadata returns an object for reading a ConfigMap without its data, which may take half a MiB.
@@ -94,15 +104,24 @@ func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	if oldest < 1 {
 		return nil
 	}
-	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.SessionName(seen.sweep, oldest)}
-	cm := configMapMetadata()
-	switch err := r.Reader.Get(ctx, key, cm); {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look for the windows of session %d: %w", oldest, err)
+	names, err := archive.Names(r.MasterKey, seen.sweep.UID, sweepspec.SessionName(seen.sweep, oldest))
+	if err != nil {
+		return err
 	}
-	return r.removeArchive(ctx, seen, cm)
+	for _, name := range names {
+		cm := configMapMetadata()
+		err := r.Reader.Get(ctx, types.NamespacedName{Namespace: seen.sweep.Namespace, Name: name}, cm)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look for the windows of session %d: %w", oldest, err)
+		}
+		if err := r.removeArchive(ctx, seen, cm); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeArchives removes the session archives of earlier run IDs.
@@ -126,11 +145,12 @@ func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// removeArchive deletes a ConfigMap of this sweep by UID, so that it never deletes another ConfigMap with the
-// same name.
+// removeArchive deletes a ConfigMap that the operator signed for this sweep. It deletes by UID, so that it never deletes
+// another ConfigMap with the same name. Without a genuine signature, the ConfigMap stays until the sweep is deleted.
 func (r *Reconciler) removeArchive(ctx context.Context, seen facts, cm *metav1.PartialObjectMetadata) error {
-	if !metav1.IsControlledBy(cm, seen.sweep) {
-		return nil
+	ours, err := archive.Signed(r.MasterKey, seen.sweep.UID, cm)
+	if err != nil || !ours {
+		return err
 	}
 	uid := cm.UID
 	if err := r.Client.Delete(ctx, cm, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {

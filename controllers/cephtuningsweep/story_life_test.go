@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -588,23 +589,15 @@ func nodesAndDataStay(w *world) {
 	w.bench.set(func(b *bench) { b.hold = true })
 	s := w.create("s", strings.Replace(profile, "engine: RADOS, ", "", 1))
 	first := w.awaitChild()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "client-0",
-			Labels:      map[string]string{settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark},
-			Annotations: map[string]string{settings.AnnotationBenchmark: first.Name},
-		},
-		Spec: corev1.PodSpec{NodeName: "node-7", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-	}
-	if err := w.Create(w.t.Context(), pod); err != nil {
+	before := first.DeepCopy()
+	first.Status.Clients = &v1alpha1.BenchmarkClients{JobUID: "job"}
+	if err := w.Status().Patch(w.t.Context(), first, client.MergeFrom(before)); err != nil {
 		w.t.Fatal(err)
 	}
-	pod.Status.Phase = corev1.PodRunning
-	if err := w.Status().Update(w.t.Context(), pod); err != nil {
-		w.t.Fatal(err)
-	}
+	w.clientOn("node-6", first, "another-job") // A stranger's pod can have the same labels and annotations.
+	w.clientOn("node-7", first, "job")
 	w.await(s, "pinned to the node", func(s *v1alpha1.CephTuningSweep) bool {
-		return slices.Contains(nodesOfRun(s), "node-7")
+		return len(nodesOfRun(s)) > 0
 	})
 	// There is less room now. The size of the data must not depend on it any more.
 	w.ceph.Change(func(a *cephtest.Answers) { a.DF.AvailableBytes /= 8 })
@@ -618,6 +611,27 @@ func nodesAndDataStay(w *world) {
 		if size == sizeAuto || size != s.Status.Plan.DatasetSize.String() {
 			w.t.Errorf("benchmark %s prefills %s, want what the plan says: %v", child.Name, size, s.Status.Plan.DatasetSize)
 		}
+	}
+}
+
+// clientOn creates a running pod on a node, which looks like a client of a benchmark and belongs to a Job.
+func (w *world) clientOn(node string, b *v1alpha1.CephBenchmark, job types.UID) {
+	w.t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "client-on-" + node,
+			Labels:          map[string]string{settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark},
+			Annotations:     map[string]string{settings.AnnotationBenchmark: b.Name},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: job, Controller: new(true)}},
+		},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+	if err := w.Create(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodRunning
+	if err := w.Status().Update(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
