@@ -41,8 +41,7 @@ type Match struct {
 	name      string
 	workload  Workload
 
-	runs     []figure.ReferenceRun
-	unsigned bool // one of the runs is unsigned
+	runs []figure.ReferenceRun
 	// other is the first result of otherWorkload that excluded a valid run; "" if no valid run was excluded.
 	other string
 	// damaged is the error about the latest run whose results cannot be read.
@@ -109,7 +108,7 @@ func (m *Match) Add(session string, run *archive.Run) {
 			of.Figures[p.Name] = p.Observation.Figures
 		}
 	}
-	m.runs, m.unsigned = append(m.runs, of), m.unsigned || run.Unsigned
+	m.runs = append(m.runs, of)
 }
 
 // otherWorkload returns the first difference between the workload of a run and the Workload of the Match that
@@ -132,7 +131,7 @@ func (m *Match) otherWorkload(run *archive.Run) string {
 func (m *Match) Reference() figure.Reference {
 	switch {
 	case len(m.runs) > 0:
-		return figure.Reference{Runs: m.runs, Unsigned: m.unsigned}
+		return figure.Reference{Runs: m.runs}
 	case m.other != "":
 		return figure.Reference{Unusable: fmt.Sprintf("%s measured another workload (%s): give both the same target and template", m.name, ellipsis.Cut(m.other, 80))}
 	case !Complete(m.benchmark):

@@ -59,6 +59,7 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 		return figure.Reference{}, err
 	}
 	m := reference.NewMatch(b, name, workload)
+	unsigned := false
 	for _, result := range m.RunsToRead(found) {
 		var cm corev1.ConfigMap
 		err := s.Reader.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: result}, &cm)
@@ -74,12 +75,17 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 		}
 		if genuine || recorded(b, cm.Name) {
 			m.Read(&cm)
+			record := archive.RecordOf(b, &cm)
+			unsigned = unsigned || !genuine && (record == archive.RecordedUnsigned || record == archive.Unrecorded)
 		}
 	}
-	return m.Reference(), nil
+	runs := m.Reference()
+	runs.Unsigned = unsigned
+	return runs, nil
 }
 
-// trusted returns the metadata of those results of a reference that the operator signed, or that its status records.
+// trusted returns the metadata of those results of a reference that the operator signed or that count without a
+// signature.
 func (s Store) trusted(b *v1alpha1.CephBenchmark, found []metav1.PartialObjectMetadata) (all []metav1.PartialObjectMetadata, err error) {
 	for _, m := range found {
 		genuine, err := archive.Signed(s.MasterKey, b.UID, &m)
@@ -93,7 +99,10 @@ func (s Store) trusted(b *v1alpha1.CephBenchmark, found []metav1.PartialObjectMe
 	return all, nil
 }
 
-// recorded reports whether the benchmark's status has the name of results. [archive.Of] compares their digest.
+// recorded reports whether results count without a signature: the benchmark's status has their name, and [archive.Of]
+// compares their digest; or the version before, which signed nothing, ran all sessions of the benchmark. Then any user
+// may have written the results, so the verdict says that they are unsigned.
 func recorded(b *v1alpha1.CephBenchmark, name string) bool {
-	return slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == name })
+	old := (b.Status.Clients == nil || b.Status.Clients.Nonce == "") && len(b.Status.Runs) > 0
+	return old || slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == name })
 }

@@ -34,6 +34,7 @@ func storeOf(t *testing.T, hooks interceptor.Funcs, objects ...client.Object) St
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(hooks).Build()
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
 	b.Spec.RunID, b.Status.ObservedRunID, b.Status.StartTime = "1", "1", &metav1.Time{Time: time.Unix(1, 0)}
+	b.Status.Clients = &v1alpha1.BenchmarkClients{Nonce: "nonce"}
 	return Store{Client: c, Reader: c, Benchmark: b, MasterKey: make([]byte, 32)}
 }
 
@@ -195,6 +196,21 @@ func TestReferenceThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// unsign removes the signatures of a benchmark's results.
+func unsign(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+	t.Helper()
+	for _, run := range b.Status.Runs {
+		cm := &corev1.ConfigMap{}
+		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: run.Results}, cm); err != nil {
+			t.Fatal(err)
+		}
+		cm.Annotations = nil
+		if err := s.Client.Update(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The verdict of a gate must not depend on results that another user wrote.
 func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 	environment := json.RawMessage("{}")
@@ -214,7 +230,8 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 			s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(5, 0)}
 			forge(t, s, "added", &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, false},
-		"of an earlier version": {func(_ *testing.T, _ Store, b *v1alpha1.CephBenchmark) {
+		"of an earlier version": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+			unsign(t, s, b)
 			for i := range b.Status.Runs {
 				b.Status.Runs[i].ResultsDigest = ""
 			}
@@ -223,6 +240,14 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 			b.Status.Runs[0].ResultsDigest = ""
 			forge(t, s, b.Status.Runs[0].Results, &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, true},
+		"of an earlier version, two sessions": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+			b.Status.Clients = nil
+			for i := range b.Status.Runs {
+				b.Status.Runs[i].ResultsDigest = ""
+			}
+			s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(5, 0)}
+			forge(t, s, "day-before", &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment})
+		}, 3, true},
 		"of an earlier session": {func(_ *testing.T, _ Store, b *v1alpha1.CephBenchmark) {
 			b.Status.Runs, b.Status.ObservedRunID = nil, "2"
 		}, 2, false},

@@ -240,6 +240,7 @@ func (c *comparison) note(a, b side) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The data of %s %s, those of %s %s: a different initial state may change results.", a.name, found(ofA), b.name, found(ofB)))
 	}
 	c.noteMarks(a, b)
+	c.noteOrigins(a, b)
 	intervals := 0
 	for _, f := range c.Figures {
 		if f.Low != nil {
@@ -260,6 +261,18 @@ func (c *comparison) note(a, b side) {
 			if run.State != v1alpha1.RunValid {
 				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and is compared only because you named it: %s", run.Number, s.name, run.State, run.Reason))
 			}
+		}
+	}
+}
+
+// noteOrigins adds a note about each side whose results the operator's status does not vouch for.
+func (c *comparison) noteOrigins(sides ...side) {
+	for _, s := range sides {
+		switch {
+		case s.file:
+			c.Notes = append(c.Notes, fmt.Sprintf("The results of %s come from a file, so they are only as trustworthy as the file.", s.name))
+		case slices.ContainsFunc(s.runs, func(run *archive.Run) bool { return run.Unsigned }):
+			c.Notes = append(c.Notes, fmt.Sprintf("Results of %s are unsigned: an earlier version of the operator wrote them, so nothing proves that no other user has changed them.", s.name))
 		}
 	}
 }

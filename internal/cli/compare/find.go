@@ -24,6 +24,7 @@ import (
 // line names.
 type side struct {
 	name string
+	file bool // a user's file, not results in a cluster
 	runs []*archive.Run
 
 	benchmark *v1alpha1.CephBenchmark
@@ -103,7 +104,7 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 	if !all {
 		maps = results.InSession(b, arg.runID, maps)
 	}
-	return side{name: arg.typed, benchmark: b}, maps, nil
+	return side{name: arg.typed, file: true, benchmark: b}, maps, nil
 }
 
 // latestComplete returns the results of one session. It prefers the session in status if that is

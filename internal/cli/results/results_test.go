@@ -302,3 +302,34 @@ func TestEveryOutputIsCompletedAndHelped(t *testing.T) {
 		t.Error(help)
 	}
 }
+
+// The plugin has no key to verify signatures with. But status, which only the operator writes, has digests.
+func TestResultsOfOtherUsersAreIgnored(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(b *v1alpha1.CephBenchmark, cm *corev1.ConfigMap)
+		want   string
+		not    string
+	}{
+		"as recorded": {func(*v1alpha1.CephBenchmark, *corev1.ConfigMap) {}, "Valid", "signed"},
+		"replaced":    {func(_ *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) { cm.BinaryData[archive.Key] = []byte("x") }, "is not the operator's", "Valid"},
+		"added":       {func(b *v1alpha1.CephBenchmark, _ *corev1.ConfigMap) { b.Status.Runs = nil }, "there are no results", "Valid"},
+		"of an earlier version": {func(b *v1alpha1.CephBenchmark, _ *corev1.ConfigMap) { b.Status.Runs[0].ResultsDigest = "" },
+			"unsigned: an earlier version of the operator wrote these results", "not the operator's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := clitest.Benchmark(t, "radosbench")
+			b.Name, b.Namespace, b.UID = "nightly", "bench", "u"
+			b.Status.StartTime = new(metav1.NewTime(clitest.Morning(0)))
+			cm, err := archive.ConfigMap(b, run(t, 1, v1alpha1.RunValid, 10))
+			if err != nil {
+				t.Fatal(err)
+			}
+			clitest.Record(t, b, cm)
+			c.change(b, cm)
+			got := clitest.Execute(t, reading(clitest.Holding(t, b, cm)), "nightly", "").String()
+			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+				t.Errorf("no %q, or %q, in\n%s", c.want, c.not, got)
+			}
+		})
+	}
+}
