@@ -86,13 +86,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.takeLock(ctx, seen)
 	case stepPrepare:
 		return r.prepare(ctx, seen, p)
-	case stepReplace:
+	case stepReplace, stepRemoveUnrecorded:
 		return r.replaceJob(ctx, seen, p)
-	case stepRemoveUnrecorded:
-		if seen.unrecorded == seen.job {
-			seen.memory.secretMade, seen.memory.replacedJob = false, seen.job.UID
-		}
-		return effect{again: time.Second}, r.maker().Remove(ctx, seen.unrecorded)
 	case stepMove:
 		return r.makeMove(ctx, seen, p)
 	case stepTakeOSDsDown, stepRestoreOSDs:

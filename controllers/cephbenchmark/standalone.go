@@ -44,9 +44,21 @@ func (f facts) asStandalone(from int32) standalone.Session {
 	return standalone.Session{Spec: f.spec, Script: f.script, Cleanup: f.cleanupOf(0), From: from}
 }
 
+// removeUnrecorded removes a Job whose UID was not recorded. The rules for a session without that Job then create
+// the new Job.
+func (r *Reconciler) removeUnrecorded(ctx context.Context, seen facts) error {
+	if seen.unrecorded == seen.job {
+		seen.memory.secretMade, seen.memory.replacedJob = false, seen.job.UID
+	}
+	return r.maker().Remove(ctx, seen.unrecorded)
+}
+
 // replaceJob removes the Job of an unreachable client. The rules for a session without a Job
 // then create the new Job.
 func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect, error) {
+	if p.step == stepRemoveUnrecorded {
+		return effect{again: time.Second}, r.removeUnrecorded(ctx, seen)
+	}
 	if seen.job.Annotations[clientjob.AnnotationUnreachable] == "" && !seen.memory.standalone {
 		if err := r.maker().MarkUnreachable(ctx, seen.job); err != nil {
 			return effect{}, err

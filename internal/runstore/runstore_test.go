@@ -226,7 +226,7 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 		"one is added": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
 			forge(t, s, "added", &archive.Run{Number: 3, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, false},
-		"one is added, of another session": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+		"one is added, of another session": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
 			s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(5, 0)}
 			forge(t, s, "added", &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, false},
