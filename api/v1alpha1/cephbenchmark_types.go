@@ -207,6 +207,11 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
+	// trial says for which run of which CephTuningSweep the operator created the benchmark. It is absent for
+	// all other benchmarks, whatever owner they name.
+	// +optional
+	Trial *BenchmarkTrial `json:"trial,omitempty"`
+
 	// startTime is when the execution of observedRunID began.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
@@ -280,6 +285,44 @@ type CephBenchmarkStatus struct {
 	// because snapshots share space with their images.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
+}
+
+// BenchmarkTrial says for which run or session of a sweep a benchmark was created. The operator records it when the
+// benchmark begins, after it has verified the benchmark's signature and UID.
+type BenchmarkTrial struct {
+	// sweep is the name of the CephTuningSweep, in the same namespace.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Sweep string `json:"sweep"`
+
+	// uid is the UID of the CephTuningSweep.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	UID types.UID `json:"uid"`
+
+	// runID is the run ID of the CephTuningSweep.
+	// +required
+	RunID RunID `json:"runID"`
+
+	// number is the number of the run or the session, from 1.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Number int32 `json:"number"`
+
+	// design is Interleaved for a session, and Blocks for a run.
+	// +required
+	Design SweepDesign `json:"design"`
+
+	// specDigest identifies what runID fixes in the spec of the benchmark.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	SpecDigest string `json:"specDigest"`
+
+	// pool says how the benchmark uses the scratch pool that the runs of a block share. It is absent if the
+	// benchmark does not share one.
+	// +optional
+	Pool *SharedPool `json:"pool,omitempty"`
 }
 
 // SlowOSD is an OSD whose commit latency was far above that of its peers. Peers are the other OSDs of its

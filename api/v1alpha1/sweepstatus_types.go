@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // SweepVerdict is the verdict on a configuration.
@@ -94,6 +95,11 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=400
 	Runs []SweepRun `json:"runs,omitempty"`
 
+	// trial identifies the CephBenchmark of the current or last run. In the design Interleaved, it is that of a
+	// session. It is absent after a pause, until the next run is prepared.
+	// +optional
+	Trial *SweepTrial `json:"trial,omitempty"`
+
 	// configurations are the configurations, by index; 0 is the baseline.
 	// +optional
 	// +listType=map
@@ -121,6 +127,60 @@ type CephTuningSweepStatus struct {
 	// environment identifies what the results depend on besides the varied settings.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
+}
+
+// SweepTrial identifies the CephBenchmark of a run or a session. Users can create benchmarks with any name, so the
+// operator trusts only the benchmark whose name, nonce and UID are in the status of the sweep.
+type SweepTrial struct {
+	// number is the number of the run or the session, from 1.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Number int32 `json:"number"`
+
+	// name is the name of the benchmark. It is recorded before the benchmark is created.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// nonce is a random text that the signature of the benchmark covers. It is recorded before the benchmark
+	// is created.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Nonce string `json:"nonce"`
+
+	// uid is the UID of the benchmark. It is absent until the benchmark is created. The benchmark begins only
+	// after its UID is recorded.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	UID types.UID `json:"uid,omitempty"`
+
+	// namesTaken is how many names of this run were taken by other benchmarks.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=8
+	NamesTaken int32 `json:"namesTaken,omitempty"`
+
+	// pool says how the benchmark uses the scratch pool that the runs of a block share. It is absent if the
+	// benchmark does not share one.
+	// +optional
+	Pool *SharedPool `json:"pool,omitempty"`
+}
+
+// SharedPool says how a benchmark uses the scratch pool that the runs of a block share.
+type SharedPool struct {
+	// key is equal for benchmarks that use the same pool.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	Key string `json:"key"`
+
+	// continues says that earlier runs were valid on the pool, so that this benchmark must not create it.
+	// +optional
+	Continues bool `json:"continues,omitempty"`
+
+	// dataset says that the benchmarks also share data, which the first of them prefills.
+	// +optional
+	Dataset bool `json:"dataset,omitempty"`
 }
 
 // MadeFor says whether a scratch pool or a dataset is created for each block or each run.

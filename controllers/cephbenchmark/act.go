@@ -137,6 +137,7 @@ func (r *Reconciler) beginSession(seen facts) effect {
 	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) {
 		conclusion.Begin(s, b.Spec.RunID, seen.now)
 		drawn(s)
+		s.Trial = seen.admission.Trial
 	}}
 }
 

@@ -40,6 +40,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -47,7 +48,7 @@ import (
 const Name = "cephbenchmark"
 
 // Finalizer keeps a CephBenchmark until everything that was created for it is removed.
-const Finalizer = "cephtune.dev/cleanup"
+const Finalizer = trial.Finalizer
 
 // Options holds the dependencies of a Reconciler.
 type Options struct {

@@ -114,6 +114,9 @@ func rules() []rule {
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // normally after the current phase
 		{Name: "stallOnSettings", Func: stallOnSettings},               // the spec requests something that the administrator does not allow
 		{Name: "stallOnRefusal", Func: stallOnRefusal},                 // benchmarks may not run in the namespace, or not on these claims
+		{Name: "stallUnderSweep", Func: stallUnderSweep},               // an owner reference names a sweep that did not create the benchmark
+		{Name: "awaitSweep", Func: awaitSweep},                         // the sweep records the UID of its benchmark before that begins
+		{Name: "failUntrusted", Func: failUntrusted},                   // the session is not, or no longer, that of its sweep
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created

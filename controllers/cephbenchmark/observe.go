@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,12 +24,14 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/live"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -98,9 +101,11 @@ type facts struct {
 	inCeph    bool
 	inCephErr error
 
-	// shared describes how the benchmark uses its sweep's scratch pool; the zero value if it does not share
-	// one.
-	shared rook.ScratchUse
+	// admission is the answer to a benchmark that is about to begin with a sweep as its controller.
+	admission trial.Admission
+	// untrusted says why a session that names a sweep is not, or no longer, the run of that sweep; "" if it is, or
+	// if the benchmark runs for itself.
+	untrusted string
 
 	runners  map[int]clientview.View
 	answered bool                    // at least one client's runner has answered
@@ -122,10 +127,10 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	seen.live = r.live.Of(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	seen.memory = seen.live.Memory
 	var err error
-	if seen.shared, err = scratchpool.Shared(r.masterKey, b); err != nil {
+	if err = r.observeJob(ctx, &seen); err != nil {
 		return facts{}, err
 	}
-	if err := r.observeJob(ctx, &seen); err != nil {
+	if seen.untrusted, err = seen.whyUntrusted(); err != nil {
 		return facts{}, err
 	}
 	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
@@ -154,8 +159,9 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	return seen, nil
 }
 
-// observePermission checks, when a benchmark is about to begin, whether benchmarks may run in its namespace,
-// and whether its target may use or create claims.
+// observePermission checks, when a benchmark is about to begin, whether benchmarks may run in its namespace, and
+// whether its target may use or create claims. If a sweep is its controller, it also checks whether the sweep
+// created it.
 func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err error) {
 	status := seen.benchmark.Status
 	if seen.deleted() || seen.benchmark.Spec.Suspend || hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID {
@@ -163,6 +169,9 @@ func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err er
 	}
 	seen.refused, err = r.places.Refusal(ctx, seen.benchmark.Namespace)
 	if err != nil || seen.refused != "" {
+		return err
+	}
+	if seen.admission, err = r.admit(ctx, seen.benchmark); err != nil {
 		return err
 	}
 	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
@@ -177,6 +186,39 @@ func (r *Reconciler) observeClaims(ctx context.Context, seen *facts) (err error)
 		seen.refused, err = claims.UseOf(seen.benchmark.Namespace, seen.spec.Template).Refusal(ctx, r.reader, seen.cluster)
 	}
 	return err
+}
+
+// admit decides whether a benchmark with a sweep as its controller may begin. It reads the sweep from the API
+// server, because a cache may lack the latest trial.
+func (r *Reconciler) admit(ctx context.Context, b *v1alpha1.CephBenchmark) (trial.Admission, error) {
+	owner, has := objectref.SweepOf(b)
+	if !has {
+		return trial.Admission{}, nil
+	}
+	s := &v1alpha1.CephTuningSweep{}
+	err := r.reader.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: owner.Name}, s)
+	if client.IgnoreNotFound(err) != nil {
+		return trial.Admission{}, fmt.Errorf("look for the sweep of the benchmark: %w", err)
+	}
+	s.Name = owner.Name // A sweep that does not exist has no trial.
+	return trial.Admit(r.masterKey, s, b)
+}
+
+// whyUntrusted returns the value of the field untrusted. A user may have edited the spec or the owner after the
+// session began. An earlier version of the operator may have begun it, without a trial.
+func (f *facts) whyUntrusted() (string, error) {
+	run := f.benchmark.Status.Trial
+	if owner, has := objectref.SweepOf(f.benchmark); run == nil && has {
+		return trial.Refusal(owner.Name), nil
+	}
+	if run == nil {
+		return "", nil
+	}
+	digest, err := trial.SpecDigest(f.spec)
+	if err != nil || digest == run.SpecDigest {
+		return "", err
+	}
+	return fmt.Sprintf("The spec is no longer that of run %d of CephTuningSweep %s: somebody changed runID. The run does not count.", run.Number, run.Sweep), nil
 }
 
 // read returns the object from the cache if it has ended, is torn down, is not deleted, and has no new run

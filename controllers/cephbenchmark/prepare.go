@@ -97,7 +97,8 @@ func (f facts) preparation() scratchpool.Facts {
 // poolUse identifies the session's scratch pool, or the sweep's scratch pool if the session shares that.
 func (f facts) poolUse() rook.ScratchUse {
 	if f.sharesPool() {
-		return f.shared
+		pool := f.sharedPool()
+		return rook.ScratchUse{Owner: f.holder(), Key: pool.Key, Continues: pool.Continues, Data: pool.Dataset}
 	}
 	return rook.ScratchUse{Owner: objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)}
 }
@@ -105,7 +106,15 @@ func (f facts) poolUse() rook.ScratchUse {
 // sharesPool reports whether the scratch pool also serves other runs of the sweep. The sweep
 // then removes the pool.
 func (f facts) sharesPool() bool {
-	return f.shared.Key != "" && f.spec.Template.Target.ScratchPool != nil
+	return f.sharedPool() != nil && f.spec.Template.Target.ScratchPool != nil
+}
+
+// sharedPool says how the benchmark uses its sweep's scratch pool; nil if it does not share one.
+func (f facts) sharedPool() *v1alpha1.SharedPool {
+	if run := f.benchmark.Status.Trial; run != nil {
+		return run.Pool
+	}
+	return nil
 }
 
 // blockDataset is the prefix of the names of data that the runs of a block share. The names need not
@@ -114,11 +123,12 @@ const blockDataset = scratchpool.ImagePrefix + "block"
 
 // shareDataset makes the clients use the data that the runs of their block share, if they share any.
 func (f facts) shareDataset(places []place.Place) {
-	if !f.sharesPool() || !f.shared.Data {
+	pool := f.sharedPool()
+	if !f.sharesPool() || !pool.Dataset {
 		return
 	}
 	for i := range places {
-		places[i].DatasetOwner, places[i].DatasetThere = blockDataset, f.shared.Continues
+		places[i].DatasetOwner, places[i].DatasetThere = blockDataset, pool.Continues
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/turn"
 )
 
@@ -18,14 +19,17 @@ import (
 // queueAgain is the interval between requests for the lock while the benchmark waits for it.
 const queueAgain = 2 * time.Second
 
-// holder returns the object that holds the lock for this benchmark: its sweep, or else the benchmark
-// itself.
+// holder returns the object that holds the lock for this benchmark: its sweep, or else the benchmark itself. An owner
+// reference does not count, because users can write it.
 func (f facts) holder() objectref.Ref {
-	if sweep, has := objectref.SweepOf(f.benchmark); has {
+	if sweep, has := trial.Holder(f.benchmark); has {
 		return sweep
 	}
 	return objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)
 }
+
+// borrowsLock reports whether the sweep of the benchmark holds the lock. Only the sweep takes and releases it.
+func (f facts) borrowsLock() bool { return f.benchmark.Status.Trial != nil }
 
 // takeLock takes or renews the lock of the Ceph cluster, if it is this benchmark's turn.
 func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
@@ -54,7 +58,7 @@ func (r *Reconciler) taker(seen facts) turn.Taker {
 
 // lockOf returns the lock of the benchmark's Ceph cluster.
 func (r *Reconciler) lockOf(seen facts) lock.Handle {
-	return lock.Handle{Lock: r.lock, FSID: seen.fsid(), Holder: seen.holder(), Now: r.now, Connect: func(ctx context.Context) (ceph.Connection, error) {
+	return lock.Handle{Lock: r.lock, FSID: seen.fsid(), Holder: seen.holder(), Borrows: seen.borrowsLock(), Now: r.now, Connect: func(ctx context.Context) (ceph.Connection, error) {
 		return r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	}}
 }

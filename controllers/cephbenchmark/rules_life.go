@@ -95,6 +95,24 @@ func (f facts) refusedFor(problem string, again time.Duration) plan {
 	return plan{step: stepStall, again: again, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}
 }
 
+func stallUnderSweep(seen facts) (plan, bool) {
+	return plan{
+		step: stepStall, again: refusedAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.admission.Refusal},
+	}, seen.admission.Refusal != ""
+}
+
+// awaitSweep waits until the sweep has recorded the UID of its new benchmark, which normally takes milliseconds. The
+// interval grows with the age of the benchmark, and the wait ends when the sweep has another benchmark or is gone.
+func awaitSweep(seen facts) (plan, bool) {
+	age := seen.now.Sub(seen.benchmark.CreationTimestamp.Time)
+	return plan{step: stepNone, again: min(max(age/10, 50*time.Millisecond), refusedAgain)}, seen.admission.Waits
+}
+
+// failUntrusted ends a session that a user has edited, or that began under an earlier version of the operator.
+func failUntrusted(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonNotAllowed, seen.untrusted), seen.untrusted != ""
+}
+
 // tearDownReplaced tears down the replaced session before the next run ID begins. Once status has the next
 // run ID, the names of the replaced session's images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {

@@ -7,19 +7,21 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/leftovers"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
-	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // Stories of the scratch pool that benchmarks of a sweep share.
@@ -33,36 +35,93 @@ func sharedStories() map[string]story {
 		"the pool is deleted in between":      theSharedPoolIsDeleted,
 		"one that goes on makes no pool":      aRunThatContinuesMakesNoPool,
 		"its PGs are counted once":            sharedPGsAreCountedOnce,
-		"a copy of a sweep's benchmark waits": aCopyDoesNotShare,
-		"a copy after the pool is gone":       aCopyHasItsOwnPool,
 	}
 }
 
-// sharing makes a benchmark one of a sweep. It shares a pool with the benchmarks that have the same
-// key.
-func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) {
-	return w.sharing(scratchpool.Use{Key: key})
+// sweepAtWork returns the sweep of the world, which holds the lock.
+func (w *world) sweepAtWork() *v1alpha1.CephTuningSweep {
+	w.t.Helper()
+	s := &v1alpha1.CephTuningSweep{}
+	err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "sweep"}, s)
+	if err == nil {
+		return s
+	}
+	if err := yaml.UnmarshalStrict([]byte(`
+clusterRef: {namespace: rook-ceph, name: my-cluster}
+template:
+  target: {scratchPool: {replicated: {size: 3}}}
+  phases:
+  - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
+parameters:
+- {name: profile, config: {option: osd_mclock_profile}, values: [high_client_ops]}
+objective: {phase: write, metric: IOPS}
+`), &s.Spec); err != nil {
+		w.t.Fatal(err)
+	}
+	s.Namespace, s.Name = w.namespace, "sweep"
+	if err := w.Create(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+	w.lockOfSweep(s)
+	return s
 }
 
-// continuing does the same for a benchmark that must not create the pool.
-func continuing(w *world, key string) func(*v1alpha1.CephBenchmark) {
-	return w.sharing(scratchpool.Use{Key: key, Continues: true})
+// locks returns the locks as the controller of sweeps uses them, in the same process.
+func (w *world) locks() *lock.Both {
+	return lock.NewBoth(lock.NewLeases(w, w, w.namespace, fmt.Sprintf("manager-%d", w.started)), lock.NewRecords(w.ceph, "this-cluster"))
 }
 
-func (w *world) sharing(use scratchpool.Use) func(*v1alpha1.CephBenchmark) {
-	return func(b *v1alpha1.CephBenchmark) {
-		ofSweep(b)
-		if err := scratchpool.Share(make([]byte, 32), b, use); err != nil {
-			w.t.Fatal(err)
-		}
+// lockOfSweep takes the lock for a sweep.
+func (w *world) lockOfSweep(s *v1alpha1.CephTuningSweep) {
+	w.t.Helper()
+	grant, err := w.locks().Acquire(w.t.Context(), ceph.Connection{}, fsid, objectref.To("CephTuningSweep", s), w.now())
+	if err != nil || !grant.Held {
+		w.t.Fatalf("%+v, %v: want the lock", grant, err)
 	}
 }
 
-// ofSweep sets a sweep as the owner of a benchmark. Everyone who may create a benchmark can do
-// that.
-func ofSweep(b *v1alpha1.CephBenchmark) {
-	sweep := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Name: "sweep", UID: stranger}}
-	b.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(sweep, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
+// run creates the benchmark of a sweep's next run, and records its UID.
+func (w *world) run(name, spec string, pool *v1alpha1.SharedPool) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	s, b := w.signed(name, spec, pool)
+	if err := w.Create(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.recordUID(s, b)
+	return b
+}
+
+// signed returns the signed benchmark of a sweep's next run. The name and the nonce are in the status of the sweep.
+func (w *world) signed(name, spec string, pool *v1alpha1.SharedPool) (*v1alpha1.CephTuningSweep, *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	s, number := w.sweepAtWork(), 1
+	if s.Status.Trial != nil {
+		number = int(s.Status.Trial.Number) + 1
+	}
+	s.Status.ObservedRunID, s.Status.Trial = s.Spec.RunID, trial.Next(s, number, pool)
+	s.Status.Trial.Name = name
+	if err := w.Status().Update(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+	b := w.parse(name, spec)
+	b.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
+	if err := w.Create(w.t.Context(), b, client.DryRunAll); err != nil { // The defaults of the API server are signed, too.
+		w.t.Fatal(err)
+	}
+	b.ResourceVersion, b.UID = "", ""
+	if err := trial.Sign(make([]byte, 32), s, b); err != nil {
+		w.t.Fatal(err)
+	}
+	return s, b
+}
+
+// recordUID records the UID of the sweep's benchmark.
+func (w *world) recordUID(s *v1alpha1.CephTuningSweep, b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	s.Status.Trial.UID = b.UID
+	if err := w.Status().Update(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // untilMeasured waits until a benchmark of a sweep has its results and its Job is gone.
@@ -76,8 +135,9 @@ func (w *world) untilMeasured(b *v1alpha1.CephBenchmark) {
 // wantShared checks the owner of the scratch pool, how often one was created, and that it is empty.
 func (w *world) wantShared(made int) {
 	w.t.Helper()
+	sweep := w.sweepAtWork().UID
 	w.rook.set(func(f *fakeRook) {
-		if f.owner.UID != stranger || f.owner.Kind != "CephTuningSweep" || f.made != made {
+		if f.owner.UID != sweep || f.owner.Kind != "CephTuningSweep" || f.made != made {
 			w.t.Errorf("the scratch pool is that of %q, and %d were made, want %d of the sweep's", f.owner, f.made, made)
 		}
 	})
@@ -98,7 +158,7 @@ func onePoolForABlock(w *world) {
 		key  string
 		made int
 	}{{"1/1/1", 1}, {"1/1/1", 1}, {"1/2/1", 2}, {"1/2/1", 2}, {"1/2/2", 3}} {
-		b := w.benchmark(fmt.Sprintf("b%d", i), oneWrite, sharing(w, run.key))
+		b := w.run(fmt.Sprintf("b%d", i), oneWrite, &v1alpha1.SharedPool{Key: run.key})
 		w.untilMeasured(b)
 		w.wantShared(run.made)
 	}
@@ -122,8 +182,8 @@ template:
 // with the run.
 func oneDatasetForABlock(w *world) {
 	image := settings.ScratchPool + "/" + blockDataset + "-0-w1x64m-0"
-	use := scratchpool.Use{Key: "1/1/1", Data: true}
-	first := w.benchmark("b1", oneOverwrite, w.sharing(use))
+	use := v1alpha1.SharedPool{Key: "1/1/1", Dataset: true}
+	first := w.run("b1", oneOverwrite, &use)
 	w.untilMeasured(first)
 	w.wantTasks(0, "data-image-w1x64m", "r1-over", "r1-new")
 	w.wantWords(w.stepsOf(0, "data-image-w1x64m"), "--image="+blockDataset+"-0-w1x64m-0", "--rbdname="+blockDataset+"-0-w1x64m-0")
@@ -131,7 +191,7 @@ func oneDatasetForABlock(w *world) {
 
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images[settings.ScratchPool] = []string{path.Base(image)} })
 	use.Continues = true
-	second := w.benchmark("b2", oneOverwrite, w.sharing(use))
+	second := w.run("b2", oneOverwrite, &use)
 	w.untilMeasured(second)
 	w.wantTasks(1, "r1-over", "r1-new")
 	w.wantWords(w.stepsOf(1, leftovers.TaskID), "cleanup")
@@ -162,7 +222,7 @@ func (w *world) leaves(b *v1alpha1.CephBenchmark) {
 func (w *world) atWorkInShared(measuring time.Duration) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: measuring})
-	b := w.benchmark("b", endlessWrite, sharing(w, "1/1/1"))
+	b := w.run("b", endlessWrite, &v1alpha1.SharedPool{Key: "1/1/1"})
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.leaves(b)
 	return b
@@ -175,15 +235,7 @@ func whatASharedRunLeaves(w *world) {
 
 func aSharedRunIsDeleted(w *world) {
 	b := w.atWorkInShared(time.Hour)
-	if err := w.Delete(w.t.Context(), b); err != nil {
-		w.t.Fatal(err)
-	}
-	w.eventually(func() string {
-		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
-			return fmt.Sprintf("it is still there, %v: %+v", err, b.Status.Conditions)
-		}
-		return ""
-	})
+	w.delete(b)
 	w.wantShared(1)
 }
 
@@ -196,83 +248,37 @@ func theManagerOfASharedRunIsKilled(w *world) {
 
 // A run that does not find the pool creates it again, as a run without sharing would.
 func theSharedPoolIsDeleted(w *world) {
-	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
+	w.untilMeasured(w.run("b1", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1"}))
 	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
-	w.untilMeasured(w.benchmark("b2", oneWrite, sharing(w, "1/1/1")))
+	w.untilMeasured(w.run("b2", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1"}))
 	w.wantShared(2)
 }
 
 // The existing pool must not count twice against the limit of PGs.
 func sharedPGsAreCountedOnce(w *world) {
-	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
+	w.untilMeasured(w.run("b1", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1"}))
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for i := range a.OSDs {
 			a.OSDs[i].PGs = 195 // of 200, which are 80 % of the limit
 		}
 	})
-	w.untilMeasured(w.benchmark("b2", oneWrite, sharing(w, "1/1/1")))
-	b := w.benchmark("b3", oneWrite, ofSweep)
+	w.untilMeasured(w.run("b2", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1"}))
+	b := w.run("b3", oneWrite, nil)
 	w.untilReason(b, "TooManyPGs", "203 PGs")
 }
 
 // A run that continues on the earlier runs' pool must not use another pool instead.
 func aRunThatContinuesMakesNoPool(w *world) {
-	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
-	w.untilMeasured(w.benchmark("b2", oneWrite, continuing(w, "1/1/1")))
+	w.untilMeasured(w.run("b1", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1"}))
+	w.untilMeasured(w.run("b2", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1", Continues: true}))
 	w.wantShared(1)
 	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
-	b := w.benchmark("b3", oneWrite, continuing(w, "1/1/1"))
+	b := w.run("b3", oneWrite, &v1alpha1.SharedPool{Key: "1/1/1", Continues: true})
 	w.until(b, "failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) && isTrue(b, v1alpha1.ConditionStalled) })
 	w.untilReason(b, v1alpha1.ReasonScratchPoolGone, "gone")
 	w.rook.set(func(f *fakeRook) {
 		if f.made != 1 {
 			w.t.Errorf("%d pools were made, want none in the place of the first", f.made)
 		}
-	})
-}
-
-// Annotations and owners can be copied from a sweep's benchmark by anyone, so they must not give
-// access to the sweep's pool.
-func aCopyDoesNotShare(w *world) {
-	b := w.benchmark("b", oneWrite, sharing(w, "1/1/1"))
-	w.untilMeasured(b)
-	w.leaves(b)
-	copied := w.benchmark("copy", oneWrite, func(c *v1alpha1.CephBenchmark) {
-		c.Annotations, c.OwnerReferences = b.Annotations, b.OwnerReferences
-	})
-	w.untilReason(copied, v1alpha1.ReasonPreparing, "CephTuningSweep")
-	if err := w.Delete(w.t.Context(), copied); err != nil {
-		w.t.Fatal(err)
-	}
-	w.eventually(func() string {
-		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(copied), copied); err == nil {
-			return "the copy is still there"
-		}
-		return ""
-	})
-	w.rook.set(func(f *fakeRook) {
-		if f.owner.UID != stranger || f.made != 1 {
-			w.t.Errorf("the scratch pool is that of %q, and %d were made", f.owner, f.made)
-		}
-	})
-	w.ceph.Change(func(a *cephtest.Answers) {
-		if n := len(a.Images[settings.ScratchPool]); n != 1 {
-			w.t.Errorf("%d images are in the sweep's pool, want 1", n)
-		}
-	})
-}
-
-func aCopyHasItsOwnPool(w *world) {
-	copied := w.benchmark("copy", oneWrite, sharing(w, "1/1/1"), func(c *v1alpha1.CephBenchmark) { c.Name = "other" })
-	w.untilMeasured(copied)
-	w.eventually(func() string {
-		var jobs batchv1.JobList
-		if err := w.List(w.t.Context(), &jobs, client.InNamespace(w.namespace)); err != nil || len(jobs.Items) > 0 {
-			return fmt.Sprintf("%d Jobs are left, %v", len(jobs.Items), err)
-		}
-		if owner := w.rook.poolOwner(); owner.UID != "" {
-			return fmt.Sprintf("the scratch pool of %s is left", owner)
-		}
-		return ""
 	})
 }

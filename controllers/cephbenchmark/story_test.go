@@ -59,6 +59,7 @@ func TestStories(t *testing.T) {
 		"data":      dataStories(),
 		"room":      roomStories(),
 		"shared":    sharedStories(),
+		"trial":     trialStories(),
 		"reference": referenceStories(),
 		"strangers": strangerStories(),
 	} {

@@ -34,7 +34,7 @@ func (f facts) teardown() teardown.Facts {
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
 		// Without a Job, the session's spec is unknown, so the session may have had its own pool.
 		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
-		OwnsLock: f.holder().Kind == v1alpha1.KindCephBenchmark,
+		OwnsLock: !f.borrowsLock(),
 	}}
 	if f.script != nil {
 		t.Clients.Cleanup = f.cleanupOf

@@ -295,6 +295,19 @@ func (w *writes) funcs() interceptor.Funcs {
 // rests off.
 func (w *world) benchmark(name, spec string, change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
 	w.t.Helper()
+	b := w.parse(name, spec)
+	for _, c := range change {
+		c(b)
+	}
+	if err := w.Create(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+// parse returns a benchmark without creating it.
+func (w *world) parse(name, spec string) *v1alpha1.CephBenchmark {
+	w.t.Helper()
 	b := &v1alpha1.CephBenchmark{}
 	if err := yaml.UnmarshalStrict([]byte(spec), &b.Spec); err != nil {
 		w.t.Fatal(err)
@@ -302,12 +315,6 @@ func (w *world) benchmark(name, spec string, change ...func(*v1alpha1.CephBenchm
 	b.Namespace, b.Name = w.namespace, name
 	b.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: "my-cluster"}
 	b.Spec.Template.Rest = &metav1.Duration{}
-	for _, c := range change {
-		c(b)
-	}
-	if err := w.Create(w.t.Context(), b); err != nil {
-		w.t.Fatal(err)
-	}
 	return b
 }
 

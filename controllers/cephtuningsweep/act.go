@@ -103,9 +103,10 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 		return r.watchSession(ctx, seen)
 	case stepEnterSession:
 		return r.enterSession(ctx, seen)
-	case stepRemoveSession:
-		_, err := r.endChildren(ctx, seen)
-		return effect{}, err
+	case stepRemoveBenchmarks:
+		return r.removeBenchmarks(ctx, seen)
+	case stepRename:
+		return seen.renamesTrial(), nil
 	case stepKeep:
 		return r.keep(ctx, seen)
 	case stepGiveUpKeeping:

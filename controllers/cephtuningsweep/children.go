@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // writtenBytes returns the number of bytes that the clients and the background load of a benchmark wrote,
@@ -191,23 +191,31 @@ func isClientOf(child *v1alpha1.CephBenchmark, pod *corev1.Pod) bool {
 }
 
 // prune removes the benchmark that is historyLimit runs older than the current one, if it exists. The
-// benchmark's figures stay in the ledger.
+// benchmark's figures stay in the ledger. A benchmark that users gave the label is not the sweep's.
 func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
 		return nil
 	}
-	child := &v1alpha1.CephBenchmark{}
-	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, oldest)}
-	switch err := r.Client.Get(ctx, key, child); {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look for benchmark %s, which is older than historyLimit allows: %w", key.Name, err)
-	case !metav1.IsControlledBy(child, seen.sweep): // A user has created another benchmark with this name.
-		return nil
+	return r.removeAll(ctx, seen, r.Client, client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(seen.sweep)}, func(child *v1alpha1.CephBenchmark) bool {
+		return trial.IsOfRun(child, seen.sweep, oldest)
+	})
+}
+
+// removeAll removes those of the listed benchmarks that a function selects.
+func (r *Reconciler) removeAll(ctx context.Context, seen facts, reader client.Reader, listed client.ListOption, selects func(*v1alpha1.CephBenchmark) bool) error {
+	var all v1alpha1.CephBenchmarkList
+	if err := reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), listed); err != nil {
+		return fmt.Errorf("list the benchmarks of earlier runs: %w", err)
 	}
-	return r.removeChild(ctx, child)
+	for i := range all.Items {
+		if child := &all.Items[i]; selects(child) {
+			if err := r.removeChild(ctx, child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // removeChild deletes a benchmark by UID, so that it never deletes another benchmark with the same name.
@@ -224,18 +232,11 @@ func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchm
 
 // removeChildren removes the benchmarks and the session archives of earlier run IDs.
 func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
-	var all v1alpha1.CephBenchmarkList
-	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {
-		return fmt.Errorf("list the benchmarks of earlier runs: %w", err)
-	}
-	for i := range all.Items {
-		child := &all.Items[i]
-		if !metav1.IsControlledBy(child, seen.sweep) || child.Labels[sweepspec.LabelSweep] == sweepspec.SweepLabel(seen.sweep) {
-			continue
-		}
-		if err := r.removeChild(ctx, child); err != nil {
-			return err
-		}
+	err := r.removeAll(ctx, seen, r.Reader, client.HasLabels{sweepspec.LabelSweep}, func(child *v1alpha1.CephBenchmark) bool {
+		return trial.IsOf(child, seen.sweep) && child.Status.Trial.RunID != seen.sweep.Spec.RunID
+	})
+	if err != nil {
+		return err
 	}
 	return r.removeArchives(ctx, seen)
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/limits"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/session"
@@ -53,7 +54,7 @@ type Options struct {
 	Settings *settings.Settings
 	Rook     Rook
 	Ceph     tuning.Ceph
-	Lock     Lock
+	Lock     lock.Locker
 	// Journals keeps the sweeps' journals in Kubernetes. They are mirrored into Ceph.
 	Journals tuning.Store
 	// Outages keeps the journals of outages.

@@ -58,8 +58,11 @@ const (
 	stepWatchSession step = "WatchSession"
 	// stepEnterSession enters a session into the ledger.
 	stepEnterSession step = "EnterSession"
-	// stepRemoveSession deletes the benchmark of an ended session, and waits for its teardown.
-	stepRemoveSession step = "RemoveSession"
+	// stepRemoveBenchmarks deletes benchmarks that must not be there during the next run or session, and waits
+	// for their teardown.
+	stepRemoveBenchmarks step = "RemoveBenchmarks"
+	// stepRename gives the benchmark of the next run or session another name.
+	stepRename step = "Rename"
 	// stepKeep proves that the winner's settings have taken effect, and keeps them.
 	stepKeep step = "Keep"
 	// stepGiveUpKeeping records that the winner's settings cannot be kept.
@@ -134,9 +137,10 @@ func rules() []rule {
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep has left changes and does not restore them
 		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
-		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: their scratch pools have the same name
+		{Name: "removeBenchmarks", Func: removeBenchmarks},       // wait for the teardown of ended sessions, and of a benchmark that does not count any more
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
 		{Name: "failOutOfRoom", Func: failOutOfRoom},             // a run had too little space; without this rule, the fastest configurations, which write most, would drop out
+		{Name: "renameBenchmark", Func: renameBenchmark},         // another object has the name of the next benchmark
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
 		{Name: "watchSession", Func: watchSession},               // the session is running
 		{Name: "beginSession", Func: beginSession},               // all configurations are rehearsed

@@ -125,6 +125,8 @@ type slotMemory struct {
 	// that they read only when they start, or that no OSD has to restart.
 	restarts restartMemory
 	started  bool
+	// spoilt is the first reason why the benchmark of the run does not count; "" if there is none.
+	spoilt string
 	// unproven is when a proof of the values first failed; zero before that, and after a successful proof.
 	unproven time.Time
 }

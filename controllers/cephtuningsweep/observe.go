@@ -1,9 +1,11 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -72,10 +75,16 @@ type facts struct {
 
 	// switches reports that a loop of this process may still switch the sweep's settings.
 	switches bool
-	// child is the benchmark of the next or current run; nil before it is created. others lists the children
-	// that must be removed before a restore or before the next session.
+	// child is the benchmark of the next or current run, as the operator signed it; nil before it is created. others
+	// lists the children that must be removed before a restore, before the next session, or before the run in which
+	// spoilt is set ends.
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
+	// taken reports that another object has the name that the benchmark of the next run needs.
+	taken bool
+	// spoilt says why the benchmark of the current run does not count, for example because it was deleted; ""
+	// otherwise.
+	spoilt string
 
 	open    bool // spec.window is open, so changes may start
 	opens   time.Time
@@ -106,12 +115,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	}
 	seen.memory = r.memories.of(client.ObjectKeyFromObject(s), string(s.UID)+"/"+string(s.Status.ObservedRunID))
 	seen.switches = r.loops.has(client.ObjectKeyFromObject(s))
-	if err := r.observeChildren(ctx, &seen); err != nil {
-		return facts{}, err
-	}
 	seen.open, seen.opens, seen.openErr = sweepspec.WindowAt(s.Spec.Window, seen.now)
 	seen.observePlan()
-	if err := r.observeChild(ctx, &seen); err != nil {
+	if err := errors.Join(r.observeChildren(ctx, &seen), r.observeChild(ctx, &seen)); err != nil {
 		return facts{}, err
 	}
 	return seen, r.observeCluster(ctx, &seen)
@@ -155,34 +161,58 @@ func (f *facts) observePlan() {
 	}
 }
 
-// observeChild reads the benchmark of the next or current run.
+// observeChild reads the benchmark of the trial in status. An object that is not that benchmark is a fact, not an
+// error: it must not keep the sweep from restoring.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
-	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
-		return nil //nolint:nilerr // A rule decides about the error later.
+	recorded := seen.sweep.Status.Trial
+	if recorded == nil {
+		return nil
 	}
-	child := &v1alpha1.CephBenchmark{}
-	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, seen.run())}
-	err := r.Reader.Get(ctx, key, child)
+	found := &v1alpha1.CephBenchmark{}
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: seen.sweep.Namespace, Name: recorded.Name}, found)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil
+		found = nil
 	case err != nil:
-		return fmt.Errorf("read the benchmark of run %d: %w", seen.run(), err)
-	case !metav1.IsControlledBy(child, seen.sweep):
-		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove it", key)
+		return fmt.Errorf("read the benchmark of run %d: %w", recorded.Number, err)
 	}
-	seen.child = child
-	// A run that ended just before the sweep paused is not entered into the ledger, and the next run may get
-	// the same number. So its benchmark is removed: it must not count as the benchmark of the next run.
-	if (seen.sweep.Spec.Suspend || seen.memory.pauses != "") && childHasEnded(child) {
-		seen.others = append(seen.others, *child)
+	state, err := trial.StateOf(r.MasterKey, seen.sweep, found)
+	if err != nil {
+		return err
+	}
+	if left := cmp.Or(state.Benchmark, state.Left); left != nil {
+		seen.noteLeft(left, state.Left != nil)
+	}
+	if seen.hasTrial() {
+		seen.child, seen.taken, seen.spoilt = state.Benchmark, state.Taken, state.Spoilt
 	}
 	return nil
 }
 
+// noteLeft adds the benchmark of the trial to the field others if it has to be removed. A run that ended just before
+// the sweep paused is not entered into the ledger, so its benchmark is removed, too.
+func (f *facts) noteLeft(b *v1alpha1.CephBenchmark, spoilt bool) {
+	paused := (f.sweep.Spec.Suspend || f.memory.pauses != "") && childHasEnded(b)
+	if spoilt && leavesSomething(b) || f.mustRestore() && (paused || leavesSomething(b)) {
+		f.addOther(b)
+	}
+}
+
+func (f *facts) addOther(b *v1alpha1.CephBenchmark) {
+	if !slices.ContainsFunc(f.others, func(o v1alpha1.CephBenchmark) bool { return o.UID == b.UID }) {
+		f.others = append(f.others, *b)
+	}
+}
+
+// hasTrial reports whether the trial in status is that of the next or current run.
+func (f facts) hasTrial() bool {
+	recorded := f.sweep.Status.Trial
+	return recorded != nil && f.planErr == nil && f.next.Action == sweep.RunSlot && int(recorded.Number) == f.run()
+}
+
 // observeChildren lists the sweep's benchmarks that have not ended or are stalled. It does so only if
 // mustRestore returns true or the sweep is interleaved. It does not use the cache, which may lack the latest
-// benchmark.
+// benchmark. The benchmark of the trial in status may not be in the list, so observeChild reads it by name.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
 		return nil
@@ -193,11 +223,20 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	}
 	for i := range all.Items {
 		child := &all.Items[i]
-		if metav1.IsControlledBy(child, seen.sweep) && (!childHasEnded(child) || stalled(child) != "") {
-			seen.others = append(seen.others, *child)
+		if trial.IsOf(child, seen.sweep) && leavesSomething(child) {
+			seen.addOther(child)
 		}
 	}
 	return nil
+}
+
+// leavesSomething reports whether a benchmark has not ended, or may begin again because it is only stalled. A deleted
+// benchmark whose teardown is complete leaves nothing, even if a finalizer of somebody else keeps the object.
+func leavesSomething(b *v1alpha1.CephBenchmark) bool {
+	if !b.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(b, trial.Finalizer) {
+		return false
+	}
+	return !childHasEnded(b) || stalled(b) != ""
 }
 
 // observeCluster reads Rook's CephCluster and the journal. If the journal belongs to another sweep, it also

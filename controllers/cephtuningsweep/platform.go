@@ -2,11 +2,9 @@ package cephtuningsweep
 
 import (
 	"context"
-	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -41,12 +39,4 @@ type Namespaces interface {
 	Refusal(ctx context.Context, namespace string) (string, error)
 	// Handles reports whether this manager reconciles the sweeps in a namespace.
 	Handles(namespace string) bool
-}
-
-// Lock lets one holder at a time use a Ceph cluster.
-type Lock interface {
-	// Peek returns the state of the lock, and whether the given holder has it. It reads only Kubernetes, not Ceph.
-	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
-	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
-	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }

@@ -50,14 +50,12 @@ func (f facts) continuesBlock() bool {
 	})
 }
 
-// share makes the benchmark of the next run use the pool of its block.
-func (r *Reconciler) share(seen facts, child *v1alpha1.CephBenchmark) error {
-	if !seen.sharesPool() {
+// sharedPool says how the benchmark of the next run uses the pool of its block; nil if it does not share one.
+func (f facts) sharedPool() *v1alpha1.SharedPool {
+	if !f.sharesPool() {
 		return nil
 	}
-	return scratchpool.Share(r.MasterKey, child, scratchpool.Use{
-		Key: seen.poolKey(), Continues: seen.continuesBlock(), Data: seen.sweep.Status.Plan.DatasetPer == v1alpha1.MadeForBlock,
-	})
+	return &v1alpha1.SharedPool{Key: f.poolKey(), Continues: f.continuesBlock(), Dataset: f.sweep.Status.Plan.DatasetPer == v1alpha1.MadeForBlock}
 }
 
 // poolIsLost reports whether the pool on which runs of the block were measured no longer exists, or is being

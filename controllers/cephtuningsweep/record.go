@@ -86,6 +86,9 @@ func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p pl
 // statusAfter returns the sweep with its status after a pass.
 func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuningSweep {
 	after := seen.sweep.DeepCopy()
+	if recorded := after.Status.Trial; recorded != nil && seen.child != nil { // Normally, the pass that created the child has recorded it.
+		recorded.UID = seen.child.UID
+	}
 	if e.goesOn {
 		inTurn(e.edit)(&after.Status)
 		return after

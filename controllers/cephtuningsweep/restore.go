@@ -303,6 +303,7 @@ func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effe
 	case endsPaused, endsClosed, endsVoid:
 		seen.memory.pauses = ""
 		came, err := seen.interrupted()
+		came.edit = inTurn(came.edit, func(s *v1alpha1.CephTuningSweepStatus) { s.Trial = nil })
 		came.finished = p.then == endsPaused || seen.abandonRequested()
 		return came, err
 	case endsFailed:

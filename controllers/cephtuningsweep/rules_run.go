@@ -59,8 +59,15 @@ func failOutOfRoom(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, condition.Message)), true
 }
 
+// renameBenchmark gives the benchmark of the next run another name. An object that has the name by chance, or by
+// intent, is left alone.
+func renameBenchmark(seen facts) (plan, bool) {
+	return plan{step: stepRename, again: reconcile.AtOnce, progress: seen.doing("proving"), outcome: seen.running()}, seen.taken
+}
+
 func enterRun(seen facts) (plan, bool) {
-	return plan{step: stepEnter, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, seen.child != nil && childHasEnded(seen.child)
+	over := seen.spoilt != "" || seen.child != nil && childHasEnded(seen.child)
+	return plan{step: stepEnter, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, over
 }
 
 func watchRun(seen facts) (plan, bool) {

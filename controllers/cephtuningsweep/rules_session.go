@@ -23,13 +23,13 @@ func restoreVoidSession(seen facts) (plan, bool) {
 		seen.sessions != nil && seen.memory.pauses == endsVoid && !seen.isJudged()
 }
 
-// removeSessions waits for the teardown of ended sessions' benchmarks, because the scratch pools of all
-// sessions have the same name.
-func removeSessions(seen facts) (plan, bool) {
-	if seen.sessions == nil || seen.child != nil || len(seen.others) == 0 {
+// removeBenchmarks waits for the teardown of benchmarks before the next run or session: of ended sessions, because
+// their scratch pools have the same name, and of a benchmark that does not count any more.
+func removeBenchmarks(seen facts) (plan, bool) {
+	if seen.child != nil || len(seen.others) == 0 {
 		return plan{}, false
 	}
-	p := plan{step: stepRemoveSession, again: seen.pace.Settle, progress: "removing the pool of the session", outcome: kstatus.Outcome{
+	p := plan{step: stepRemoveBenchmarks, again: seen.pace.Settle, progress: "removing an earlier benchmark", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name),
 	}}
 	return p.atMost(removedWithin, "removal of "+seen.others[0].Name, kstatus.Outcome{
@@ -40,7 +40,7 @@ func removeSessions(seen facts) (plan, bool) {
 // enterSession enters a session into the ledger if the session has ended.
 func enterSession(seen facts) (plan, bool) {
 	p := plan{step: stepEnterSession, again: reconcile.AtOnce, progress: seen.sessionProgress("judging"), outcome: seen.inSession("Entering it into the ledger.")}
-	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && (seen.isJudged() || seen.child != nil && seen.sessionIsOver())
+	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && (seen.isJudged() || seen.spoilt != "" || seen.child != nil && seen.sessionIsOver())
 }
 
 // isJudged reports whether the ledger entries of the current session are known, but not yet in status. That

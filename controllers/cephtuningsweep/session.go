@@ -1,6 +1,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,7 +52,7 @@ type sessionMemory struct {
 
 // noteSession begins the memory of the current session before the session's first step.
 func (f facts) noteSession(next step) {
-	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveSession { // stepRemoveSession still belongs to the previous session.
+	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveBenchmarks { // stepRemoveBenchmarks still belongs to the previous session.
 		return
 	}
 	s := &f.memory.switching
@@ -128,6 +128,9 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 
 // beginSession creates the benchmark of a session. Ceph must already have the baseline.
 func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, error) {
+	if !seen.hasTrial() {
+		return effect{again: reconcile.AtOnce, edit: seen.preparesTrial()}, nil
+	}
 	child, err := seen.sessions.SessionBenchmark(sweepspec.Child{
 		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.planner.Configurations()[0],
 		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
@@ -135,15 +138,9 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 	if err != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
 	}
-	err = r.Client.Create(ctx, child)
-	if apierrors.IsAlreadyExists(err) {
-		return effect{}, nil // Another process started the session: the next pass enters it as interrupted.
-	}
-	if err != nil {
-		return effect{}, fmt.Errorf("create the benchmark of session %d: %w", seen.run(), err)
-	}
-	seen.memory.switching.child = child.UID
-	return effect{}, nil
+	came, err := r.createChild(ctx, seen, child)
+	seen.memory.switching.child = child.UID // It stays empty if another process has created the benchmark: the next pass enters that session as interrupted.
+	return came, err
 }
 
 // waitingForLoad says why the loop has not begun.
@@ -313,7 +310,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 		s.entries, s.why = seen.sessionEntries(s)
 	}
 	notKept := ""
-	if s.loop != nil {
+	if s.loop != nil && s.loop.hasEnded() {
 		var err error
 		if notKept, err = r.archiveSession(ctx, seen, s.loop.evidence); err != nil {
 			return effect{}, err
@@ -343,7 +340,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 
 // sessionEntries returns the ledger entries of a session, and why the session is void; "" if it is valid.
 func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntry, why string) {
-	if s.child == "" && f.child.CreationTimestamp.Time.Before(s.since) {
+	if s.child == "" && f.child != nil && f.child.CreationTimestamp.Time.Before(s.since) {
 		s.since = f.child.CreationTimestamp.Time // Another process began the session.
 	}
 	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
@@ -351,6 +348,8 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 		return []sweepspec.SessionEntry{sweepspec.VoidSession(f.run(), validity, seconds, f.sessionMiB(s))}, why
 	}
 	switch {
+	case f.spoilt != "":
+		return void(v1alpha1.SweepSessionFailed, cmp.Or(f.memory.slot.spoilt, f.spoilt))
 	case s.loop == nil && s.child == f.child.UID:
 		return void(v1alpha1.SweepSessionFailed, "its benchmark ended before settings were switched: "+kstatus.Current(f.child.Status.Conditions).Message)
 	case s.loop == nil:

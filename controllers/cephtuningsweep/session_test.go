@@ -49,7 +49,7 @@ func TestRehearsal(t *testing.T) {
 				t.Errorf("%s of configuration %d by rule %s, want %s of %d", p.step, seen.next.Slot.Configuration, p.rule, c.want, c.rehearses)
 			}
 			wantMemory(t, seen, facts())
-			if seen.noteSession(stepRemoveSession); seen.memory.switching.number != c.switching.number || seen.memory.switching.at != c.switching.at || seen.memory.switching.engine != c.switching.engine {
+			if seen.noteSession(stepRemoveBenchmarks); seen.memory.switching.number != c.switching.number || seen.memory.switching.at != c.switching.at || seen.memory.switching.engine != c.switching.engine {
 				t.Errorf("the memory of the session begins too early: %+v", seen.memory.switching)
 			}
 			seen.noteSession(c.want)

@@ -1,6 +1,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,7 +29,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	}
 	if seen.cluster.Identities.Tuner == "" { // Without a tuner, the sweep varies no setting of Ceph.
 		slot.want, slot.settled = []tuning.Change{}, true
-		return effect{}, nil
+		return effect{edit: seen.preparesTrial()}, nil
 	}
 	engine, err := r.engine(ctx, seen)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	}
 	slot.want, slot.changed = want, len(applied.Changed) > 0
 	slot.settled = len(want) == 0
-	return effect{edit: notRestored(want)}, nil
+	return effect{edit: inTurn(notRestored(want), seen.preparesTrial())}, nil
 }
 
 // forbidden says why the next configuration must not be applied; "" if it may be applied. The plan was
@@ -302,17 +302,14 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	} else if lost {
 		return seen.beginAgain()
 	}
+	if !seen.hasTrial() {
+		return effect{again: reconcile.AtOnce, edit: seen.preparesTrial()}, nil
+	}
 	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
 	}
-	if err := r.share(seen, child); err != nil {
-		return effect{}, err
-	}
-	if err := r.Client.Create(ctx, child); err != nil && !apierrors.IsAlreadyExists(err) {
-		return effect{}, fmt.Errorf("create the benchmark of run %d: %w", seen.run(), err)
-	}
-	return effect{}, nil
+	return r.createChild(ctx, seen, child)
 }
 
 // without returns the effect for a cluster that does not run with the configuration. Then the run does not
@@ -349,6 +346,10 @@ func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 
 // enter proves the settings again after the benchmark has ended, and enters the run into the ledger.
 func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
+	if seen.spoilt != "" {
+		slot := seen.memory.ofSlot(seen.run(), seen.now)
+		return r.enterAs(ctx, seen, sweepspec.Evidence{Failure: cmp.Or(slot.spoilt, seen.spoilt), BytesWritten: seen.expectedBytes()})
+	}
 	want, err := r.wantedOfRun(ctx, seen)
 	if err != nil {
 		return effect{}, err
@@ -363,7 +364,7 @@ func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
 		against.Child = seen.child
 		return r.enterAs(ctx, seen, *against)
 	}
-	return r.enterAs(ctx, seen, sweepspec.Evidence{Child: seen.child, Failure: stalled(seen.child)})
+	return r.enterAs(ctx, seen, sweepspec.Evidence{Child: seen.child, Failure: cmp.Or(stalled(seen.child), seen.foreignFigures())})
 }
 
 // stalled says why a benchmark has not begun and does not begin by itself; "" otherwise.

@@ -93,9 +93,10 @@ func aBenchmarkIsRemoved(w *world) {
 	w.removeChildren()
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if s.Status.Verdict != v1alpha1.VerdictEquivalent || runsThatAre(s, v1alpha1.SweepRunValid) != len(s.Status.Runs) {
-		w.t.Errorf("verdict %s after %v, want the run made again", s.Status.Verdict, s.Status.Runs)
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent || runsThatAre(s, v1alpha1.SweepRunFailed) != 1 {
+		w.t.Errorf("verdict %s after %v, want one failed run, which is drawn again", s.Status.Verdict, s.Status.Runs)
 	}
+	w.awaitEvent("RunInvalid", "was deleted before its run ended")
 	w.wantState(before)
 }
 

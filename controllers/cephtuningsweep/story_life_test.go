@@ -30,6 +30,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/rights"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -502,7 +503,7 @@ func resumedBeforeItsBenchmarkGoes(w *world) {
 	before := w.state()
 	s := w.inMidRun()
 	child := w.awaitChild()
-	w.keep(child, "test/stays")
+	w.keep(child, trial.Finalizer)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "waiting for its benchmark", waitsForBenchmark)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })

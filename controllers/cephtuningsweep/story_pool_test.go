@@ -13,8 +13,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/objectref"
-	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // Stories of the scratch pool that the runs of a block share.
@@ -79,25 +80,27 @@ func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owne
 }
 
 // use sets up the pool for a benchmark that begins. It returns false if the benchmark cannot begin.
-func (f *fakeRook) use(child *v1alpha1.CephBenchmark) (bool, error) {
-	use, err := scratchpool.Shared(masterKey, child)
+func (f *fakeRook) use(child *v1alpha1.CephBenchmark) bool {
+	var use rook.ScratchUse
+	if shared := child.Status.Trial.Pool; shared != nil {
+		use.Owner, _ = trial.Holder(child)
+		use.Key, use.Continues = shared.Key, shared.Continues
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := &f.pool
 	same := p.owner == use.Owner && p.key == use.Key && !p.asked
 	switch {
-	case err != nil:
-		return false, err
 	case use.Key == "":
 		p.alone++
-		return true, nil
+		return true
 	case use.Continues && !same:
-		return false, nil
+		return false
 	case !same:
 		*p = scratch{owner: use.Owner, key: use.Key, made: append(p.made, use.Key), runs: p.runs, alone: p.alone, removing: p.removing}
 	}
 	p.runs = append(p.runs, use.Key)
-	return true, nil
+	return true
 }
 
 // scratchPool returns the current scratch pool.

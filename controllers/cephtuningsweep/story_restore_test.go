@@ -29,6 +29,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/rights"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -637,7 +638,7 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	before := w.state()
 	s := w.inMidRun()
 	child := w.awaitChild()
-	w.keep(child, "test/stays")
+	w.keep(child, trial.Finalizer)
 	w.delete(s)
 	w.await(s, "waiting for its benchmark", waitsForBenchmark)
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {

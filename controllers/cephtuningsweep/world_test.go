@@ -46,6 +46,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/testing/rights"
+	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -86,6 +87,8 @@ type world struct {
 	kill func(tuning.Step) bool
 	// died receives once for each manager that was killed.
 	died chan struct{}
+	// afterPass is called after each pass; nil for nothing.
+	afterPass func()
 	// turn is the only sweep whose requests for the lock are answered; "" for all.
 	turn string
 }
@@ -99,7 +102,7 @@ type passes struct {
 
 // turns is a lock that answers only the sweep whose turn it is.
 type turns struct {
-	Lock
+	lock.Locker
 
 	world *world
 }
@@ -111,7 +114,7 @@ func (l turns) Acquire(ctx context.Context, at ceph.Connection, fsid string, hol
 	if turn != "" && turn != holder.Name {
 		return lock.Grant{}, errors.New("the API server does not answer")
 	}
-	return l.Lock.Acquire(ctx, at, fsid, holder, now)
+	return l.Locker.Acquire(ctx, at, fsid, holder, now)
 }
 
 // onlyFor lets only one sweep request the lock, or all for "".
@@ -149,7 +152,7 @@ func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	}
 	w.counts = exporter.NewEvents(w.counted)
 	w.rook = &fakeRook{ceph: w.ceph}
-	w.bench, w.load, w.died = &bench{world: w}, &load{world: w}, make(chan struct{}, 1)
+	w.bench, w.load, w.died = &bench{world: w, key: masterKey}, &load{world: w}, make(chan struct{}, 1)
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +222,7 @@ func (w *world) options(direct client.Client) Options {
 	return Options{
 		Client: direct, Reader: direct,
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:       turns{Lock: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+		Lock:       turns{Locker: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
 		Journals:   journals.New(direct, direct, w.namespace),
 		Outages:    journals.New(direct, direct, w.namespace).ForOutages(),
 		Namespaces: namespaces.New(direct, w.namespace),
@@ -395,6 +398,8 @@ type bench struct {
 	endsAs string
 	// stall prevents some benchmarks from beginning.
 	stall func(*v1alpha1.CephBenchmark) bool
+	// key is the master key of the controller of benchmarks.
+	key []byte
 	// keep stores the full results of a benchmark, and returns their name.
 	keep  func(*v1alpha1.CephBenchmark) string
 	seen  map[string]bool
@@ -423,7 +428,7 @@ func (b *bench) work() {
 	defer b.mu.Unlock()
 	for i := range all.Items {
 		child := &all.Items[i]
-		if childHasEnded(child) || !child.DeletionTimestamp.IsZero() || child.Labels[sweepspec.LabelSession] != "" {
+		if childHasEnded(child) || !child.DeletionTimestamp.IsZero() || child.Status.Trial == nil && !b.admit(child) || sweepspec.IsSession(child) {
 			continue
 		}
 		if b.seen == nil {
@@ -440,16 +445,30 @@ func (b *bench) work() {
 	}
 }
 
+// admit begins the benchmark if it is the one of its sweep's trial, as the controller of benchmarks does.
+func (b *bench) admit(child *v1alpha1.CephBenchmark) bool {
+	owner, has := objectref.SweepOf(child)
+	s := &v1alpha1.CephTuningSweep{}
+	if !has || b.world.Get(b.world.t.Context(), client.ObjectKey{Namespace: child.Namespace, Name: owner.Name}, s) != nil {
+		return false
+	}
+	answer, err := trial.Admit(b.key, s, child)
+	if err != nil {
+		b.world.t.Error(err)
+	}
+	if answer.Trial == nil {
+		return false
+	}
+	child.Status.Trial = answer.Trial
+	return b.world.Status().Update(b.world.t.Context(), child) == nil
+}
+
 // begin prepares the benchmark's pool, and ends the benchmark if that fails.
 func (b *bench) begin(child *v1alpha1.CephBenchmark) bool {
 	if child.Spec.Template.Target.ScratchPool == nil {
 		return true
 	}
-	can, err := b.world.rook.use(child)
-	if err != nil {
-		b.world.t.Error(err)
-	}
-	if can {
+	if b.world.rook.use(child) {
 		return true
 	}
 	meta.SetStatusCondition(&child.Status.Conditions, metav1.Condition{
@@ -623,7 +642,14 @@ func (p passes) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	p.world.pass.RLock()
 	defer p.world.pass.RUnlock()
 	defer p.world.passed.Add(1)
-	return p.Reconciler.Reconcile(ctx, req)
+	result, err := p.Reconciler.Reconcile(ctx, req)
+	p.world.mu.Lock()
+	act := p.world.afterPass
+	p.world.mu.Unlock()
+	if act != nil {
+		act()
+	}
+	return result, err
 }
 
 // children returns the benchmarks of the world, by name.

@@ -24,10 +24,21 @@ func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leas
 // Kubernetes cluster, and must call Acquire again.
 func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
-	if err != nil || !grant.Held {
-		return grant, err
+	return b.claim(ctx, at, grant, now, err)
+}
+
+// Renew is like Acquire, but does not take a lock that the holder does not have.
+func (b *Both) Renew(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
+	grant, err := b.leases.Renew(ctx, fsid, holder, now)
+	return b.claim(ctx, at, grant, now, err)
+}
+
+// claim claims the record for a request for the Lease.
+func (b *Both) claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time, failure error) (Grant, error) {
+	if failure != nil || !lease.Held {
+		return lease, failure
 	}
-	grant, err = b.records.Claim(ctx, at, grant, now)
+	grant, err := b.records.Claim(ctx, at, lease, now)
 	grant.Asked = now
 	return grant, err
 }

@@ -14,6 +14,8 @@ type Locker interface {
 	// Peek returns the holder. It asks only Kubernetes, not Ceph.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
+	// Renew is like Acquire, but does not take a lock that the holder does not have.
+	Renew(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
@@ -22,6 +24,8 @@ type Handle struct {
 	Lock   Locker
 	FSID   string
 	Holder objectref.Ref
+	// Borrows says that the holder is another object. Only that object takes and releases the lock.
+	Borrows bool
 	// Connect returns the connection to the cluster.
 	Connect func(ctx context.Context) (ceph.Connection, error)
 	Now     func() time.Time
@@ -32,11 +36,14 @@ func (h Handle) Peek(ctx context.Context) (Grant, error) {
 	return h.Lock.Peek(ctx, h.FSID, h.Holder)
 }
 
-// Acquire takes or renews the lock, or returns the holder that has it.
+// Acquire takes or renews the lock, or returns the holder that has it. It only renews a borrowed lock.
 func (h Handle) Acquire(ctx context.Context) (Grant, error) {
 	at, err := h.Connect(ctx)
 	if err != nil {
 		return Grant{}, err
+	}
+	if h.Borrows {
+		return h.Lock.Renew(ctx, at, h.FSID, h.Holder, h.Now())
 	}
 	return h.Lock.Acquire(ctx, at, h.FSID, h.Holder, h.Now())
 }
@@ -52,6 +59,8 @@ func (h Handle) Request(ctx context.Context, held *Grant, atWork bool) (grant Gr
 		return Grant{}, fmt.Sprintf("The lock of the Ceph cluster could not be renewed before it expired: %v", err), nil
 	case err != nil:
 		return Grant{}, "", fmt.Errorf("take the lock of the Ceph cluster: %w", err)
+	case !grant.Held && grant.Holder == "" && (held != nil || atWork): // Only a borrowed lock can be free now.
+		return grant, h.Holder.String() + " has released the lock of the Ceph cluster.", nil
 	case !grant.Held && (held != nil || atWork):
 		return grant, grant.Holder + " has taken the lock of the Ceph cluster.", nil
 	}

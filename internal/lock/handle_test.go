@@ -28,6 +28,13 @@ func (l *oneLock) Acquire(_ context.Context, _ ceph.Connection, _ string, _ obje
 	return Grant{Held: l.held, Epoch: 7, Expires: now.Add(Duration)}, l.refuses
 }
 
+func (l *oneLock) Renew(ctx context.Context, at ceph.Connection, of string, holder objectref.Ref, now time.Time) (Grant, error) {
+	if !l.held {
+		return Grant{}, l.refuses
+	}
+	return l.Acquire(ctx, at, of, holder, now)
+}
+
 func (l *oneLock) Release(context.Context, ceph.Connection, string, objectref.Ref) error {
 	l.asked++
 	l.held = false
@@ -49,6 +56,23 @@ func TestRenewNeverTakesALock(t *testing.T) {
 	l.held = true
 	if grant, err := handleOf(l, nil).Renew(t.Context()); err != nil || !grant.Held || l.asked != 1 {
 		t.Errorf("%+v, %v, after %d requests: want a renewed lock", grant, err, l.asked)
+	}
+}
+
+// Another object takes and releases a borrowed lock.
+func TestABorrowedLockIsNotTaken(t *testing.T) {
+	l := &oneLock{}
+	h := handleOf(l, nil)
+	h.Borrows = true
+	if grant, lost, err := h.Request(t.Context(), nil, true); err != nil || grant.Held || lost == "" || l.asked > 0 {
+		t.Errorf("%+v, %q, %v, after %d requests: want a lost lock", grant, lost, err, l.asked)
+	}
+	if _, err := h.Fence(t.Context()); err == nil || l.held {
+		t.Errorf("%v: want no change with a lock that is free", err)
+	}
+	l.held = true
+	if grant, lost, err := h.Request(t.Context(), nil, true); err != nil || !grant.Held || lost != "" {
+		t.Errorf("%+v, %q, %v: want the renewed lock", grant, lost, err)
 	}
 }
 

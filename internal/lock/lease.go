@@ -51,8 +51,17 @@ func NewLeases(reader client.Reader, writer client.Writer, namespace, process st
 // If a second process asks for the lock on behalf of the same holder, it takes the lock over, in a new
 // epoch. The first process then gets a *SupersededError until the lock expires.
 func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
+	return l.request(ctx, fsid, holder, now, true)
+}
+
+// Renew is like Acquire, but does not take a lock that the holder does not have.
+func (l *Leases) Renew(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
+	return l.request(ctx, fsid, holder, now, false)
+}
+
+func (l *Leases) request(ctx context.Context, fsid string, holder objectref.Ref, now time.Time, takes bool) (Grant, error) {
 	for range tries {
-		grant, err := l.acquire(ctx, fsid, holder, now)
+		grant, err := l.acquire(ctx, fsid, holder, now, takes)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			continue // another writer was faster: read again
 		}
@@ -65,7 +74,7 @@ func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	return Grant{}, fmt.Errorf("take Lease %s/%s%s: other clients keep writing it", l.namespace, leasePrefix, fsid)
 }
 
-func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
+func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time, takes bool) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
 		return Grant{}, err
@@ -80,7 +89,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	case held && own && now.Sub(renewed(lease)) < RenewAfter:
 		return l.noted(fsid, granted(lease, holder)), nil
 	case held && own: // Only renew the lock.
-	case !held && current != "" && now.Before(expires(lease)):
+	case !held && !takes, !held && current != "" && now.Before(expires(lease)):
 		return granted(lease, holder), nil
 	default:
 		if !held {

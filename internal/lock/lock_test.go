@@ -553,3 +553,22 @@ func TestGrantFence(t *testing.T) {
 		t.Errorf("without the lock the error is %v, want it to say who has it", err)
 	}
 }
+
+// The benchmark of a sweep renews the lock of the sweep, but cannot leave it behind: it never takes it.
+func TestRenewOfALeaseTakesNothing(t *testing.T) {
+	k := newKubernetes(t)
+	leases := NewLeases(k, k, namespace, "first")
+	if got, err := leases.Renew(t.Context(), fsid, nightly, began); err != nil || got.Held || k.writes > 0 {
+		t.Errorf("%+v, %v, %d writes: want a free lock", got, err, k.writes)
+	}
+	if _, err := leases.Acquire(t.Context(), fsid, nightly, began); err != nil {
+		t.Fatal(err)
+	}
+	later := began.Add(Duration + time.Minute)
+	if got, err := leases.Renew(t.Context(), fsid, reborn, later); err != nil || got.Held {
+		t.Errorf("%+v, %v: another object took an expired lock", got, err)
+	}
+	if got, err := leases.Renew(t.Context(), fsid, nightly, later); err != nil || !got.Held || !got.Expires.After(later) {
+		t.Errorf("%+v, %v: want the renewed lock", got, err)
+	}
+}

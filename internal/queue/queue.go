@@ -34,8 +34,7 @@ const maxNamed = 3
 // belongs to a sweep, because the sweep has the place. A benchmark is at work from its start time until its
 // teardown is complete, except while it is suspended or stalled.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
-	_, bySweep := objectref.SweepOf(b)
-	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || bySweep {
+	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || b.Status.Trial != nil {
 		return Place{}, false
 	}
 	return Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true

@@ -83,8 +83,14 @@ func TestAhead(t *testing.T) {
 			s.Spec.Mode = v1alpha1.SweepModePlan
 		})}},
 		"the benchmark of a sweep": {others: []client.Object{benchmark("b", begun{-time.Hour, "Running"}, func(b *v1alpha1.CephBenchmark) {
-			b.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CephTuningSweep", Name: "s", UID: "s-s", Controller: new(true)}}
+			b.Status.Trial = &v1alpha1.BenchmarkTrial{Sweep: "s", UID: "s-s"}
 		})}},
+		"one that only names a sweep as its owner": {
+			others: []client.Object{benchmark("b", begun{-time.Hour, "Running"}, func(b *v1alpha1.CephBenchmark) {
+				b.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CephTuningSweep", Name: "s", UID: "s-s", Controller: new(true)}}
+			})},
+			want: "CephBenchmark bench/b",
+		},
 		"the benchmark of another controller": {
 			others: []client.Object{benchmark("b", begun{-time.Hour, "Running"}, func(b *v1alpha1.CephBenchmark) {
 				b.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Schedule", Name: "nightly", UID: "n", Controller: new(true)}}

@@ -8,26 +8,30 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // Runs has a sweep's benchmarks by the number of their run. Benchmarks that historyLimit has deleted are
 // missing.
 type Runs map[int]*v1alpha1.CephBenchmark
 
-// RunsOf returns the benchmarks that belong to the current run ID of a sweep.
+// RunsOf returns the benchmarks that belong to the current run ID of a sweep. A benchmark belongs to it by its status,
+// which users cannot write. An earlier version of the operator wrote no trial into status: its benchmarks belong to the
+// sweep by their name and owner.
 func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
-	byName := map[string]*v1alpha1.CephBenchmark{}
-	for _, b := range all {
-		byName[b.Namespace+"/"+b.Name] = b
-	}
 	runs := Runs{}
-	for i := range s.Status.Runs {
-		if b, there := byName[s.Namespace+"/"+sweepspec.ChildName(s, i+1)]; there {
-			runs[i+1] = b
+	for _, b := range all {
+		for i := range s.Status.Runs {
+			earlier := b.Status.Trial == nil && metav1.IsControlledBy(b, s) && b.Name == sweepspec.ChildName(s, i+1)
+			if trial.IsOfRun(b, s, i+1) || earlier {
+				runs[i+1] = b
+			}
 		}
 	}
 	return runs

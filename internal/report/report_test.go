@@ -62,7 +62,8 @@ func runsOf(t *testing.T, s *v1alpha1.CephTuningSweep) report.Runs {
 				{Metric: v1alpha1.MetricLatencyMax, Value: "1"},
 			}
 		}
-		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: sweepspec.ChildName(s, i+1)}}
+		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "any"}}
+		b.Status.Trial = runOf(s, i+1)
 		for n, phase := range s.Spec.Template.Phases {
 			b.Status.Phases = append(b.Status.Phases, v1alpha1.PhaseResult{Name: phase.Name, Metrics: metric(e.Values[0] * float64(n+1))})
 		}
@@ -99,8 +100,8 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 					run := 2*block + slot + 1
 					s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d %d.1.%d %d 1 30s 1Mi Valid", run, block+1, slot, slot)))
 					all = append(all, &v1alpha1.CephBenchmark{
-						ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: sweepspec.ChildName(s, run)},
-						Status: v1alpha1.CephBenchmarkStatus{Phases: []v1alpha1.PhaseResult{{
+						ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "any"},
+						Status: v1alpha1.CephBenchmarkStatus{Trial: runOf(s, run), Phases: []v1alpha1.PhaseResult{{
 							Name: "p", Metrics: []v1alpha1.MetricResult{{Metric: test.metric, Value: v1alpha1.Decimal(v)}},
 						}}},
 					})
@@ -132,8 +133,8 @@ func TestEveryPhaseHasTheWindowsInOrder(t *testing.T) {
 			phase.Metrics = append(phase.Metrics, v1alpha1.MetricResult{Metric: metric, Value: "0.2"})
 		}
 		all = append(all, &v1alpha1.CephBenchmark{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: sweepspec.ChildName(s, run)},
-			Status:     v1alpha1.CephBenchmarkStatus{Phases: []v1alpha1.PhaseResult{phase}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "any"},
+			Status:     v1alpha1.CephBenchmarkStatus{Trial: runOf(s, run), Phases: []v1alpha1.PhaseResult{phase}},
 		})
 	}
 	d, err := report.Sweep(s, report.RunsOf(s, all))
@@ -465,5 +466,35 @@ func TestBenchmarkReportHasOutage(t *testing.T) {
 	run.Phases[0].Outage, b.Spec.Template.Outage = nil, nil
 	if d, err = report.Benchmark(b, []*archive.Run{run}); err != nil || strings.Contains(string(d.Markdown()), "Outage") {
 		t.Errorf("without one: %v\n%s", err, d.Markdown())
+	}
+}
+
+// runOf returns the trial of a sweep's run.
+func runOf(s *v1alpha1.CephTuningSweep, run int) *v1alpha1.BenchmarkTrial {
+	return &v1alpha1.BenchmarkTrial{Sweep: s.Name, UID: s.UID, RunID: s.Status.ObservedRunID, Number: int32(run)}
+}
+
+// Users can take the name of a run's benchmark, but cannot write its status.
+func TestRunsOfASweep(t *testing.T) {
+	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "1"}}
+	s.Status.ObservedRunID, s.Status.Runs = "a", make([]v1alpha1.SweepRun, 3)
+	named := func(run int, change func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
+		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: sweepspec.ChildName(s, run)}}
+		change(b)
+		return b
+	}
+	own := named(3, func(b *v1alpha1.CephBenchmark) { b.Name, b.Status.Trial = "renamed", runOf(s, 1) })
+	earlier := named(2, func(b *v1alpha1.CephBenchmark) {
+		b.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
+	})
+	foreign := []*v1alpha1.CephBenchmark{
+		named(1, func(*v1alpha1.CephBenchmark) {}),
+		named(3, func(*v1alpha1.CephBenchmark) {}),
+		named(3, func(b *v1alpha1.CephBenchmark) { b.Status.Trial = runOf(s, 3); b.Status.Trial.UID = "2" }),
+		named(3, func(b *v1alpha1.CephBenchmark) { b.Status.Trial = runOf(s, 3); b.Status.Trial.RunID = "b" }),
+	}
+	runs := report.RunsOf(s, append(foreign, own, earlier))
+	if len(runs) != 2 || runs[1] != own || runs[2] != earlier {
+		t.Errorf("got %v, want the sweep's own runs 1 and 2", runs)
 	}
 }

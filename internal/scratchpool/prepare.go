@@ -1,3 +1,5 @@
+// Package scratchpool prepares and removes scratch pools. A benchmark prepares its pool, or the pool that it shares
+// with other runs of its sweep. The owner of a pool removes it.
 package scratchpool
 
 import (

@@ -11,7 +11,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
@@ -73,8 +72,7 @@ func IsInterleaved(plan *v1alpha1.SweepPlan) bool {
 
 // IsSession reports whether a benchmark belongs to a session of a sweep.
 func IsSession(b *v1alpha1.CephBenchmark) bool {
-	_, bySweep := objectref.SweepOf(b)
-	return bySweep && b.Labels[LabelSession] != ""
+	return b.Status.Trial != nil && b.Status.Trial.Design == v1alpha1.DesignInterleaved
 }
 
 // NextRun returns the number of the first run or session of a sweep that is not in the ledger yet. It may be

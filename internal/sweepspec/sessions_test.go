@@ -685,10 +685,11 @@ func TestSessionsAreNoRuns(t *testing.T) {
 		t.Errorf("sessions are read as runs: %v", err)
 	}
 	child := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{LabelSession: "1"}}}
-	if IsSession(child) {
-		t.Error("a label alone makes a session")
-	}
 	child.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
+	if IsSession(child) {
+		t.Error("a label and an owner reference, which users can write, make a session")
+	}
+	child.Status.Trial = &v1alpha1.BenchmarkTrial{Design: v1alpha1.DesignInterleaved}
 	if !IsSession(child) {
 		t.Error("it is a session's")
 	}

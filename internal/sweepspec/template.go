@@ -225,8 +225,17 @@ const maxChildName = 52
 // ChildName returns the name of a run's benchmark. The argument named run counts from 1 for each run ID of the
 // sweep. The name differs for another run ID, and for another sweep with the same name.
 func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
-	suffix := fmt.Sprintf("-%s-%03d", sessionOf(s), run)
-	name := s.Name
+	return shortened(s.Name, fmt.Sprintf("-%s-%03d", sessionOf(s), run))
+}
+
+// OtherChildName returns a name of a run's benchmark that users cannot guess, because another object has the name
+// from [ChildName]. The argument random is a random text.
+func OtherChildName(s *v1alpha1.CephTuningSweep, run int, random string) string {
+	return shortened(s.Name, fmt.Sprintf("-%s-%03d-%s", sessionOf(s), run, random))
+}
+
+// shortened returns a name with a suffix, in at most maxChildName characters.
+func shortened(name, suffix string) string {
 	if most := maxChildName - len(suffix); len(name) > most {
 		name = strings.TrimRight(name[:most], ".") // In an object's name, "-" must not follow a dot.
 	}

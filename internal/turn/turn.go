@@ -2,7 +2,7 @@
 // the queue and all settings of sweeps are restored. Then it takes the cluster's lock, and keeps the lock
 // until its teardown is complete. Right after it has taken the lock, it also searches Ceph for the journal of a
 // sweep with unrestored settings. If it finds one, it releases the lock and waits again. A sweep's benchmark
-// does not wait, and uses the lock of its sweep.
+// does not wait. It uses and renews the lock of its sweep, but never takes or releases that lock.
 package turn
 
 import (
@@ -89,6 +89,8 @@ func (t Taker) Take(ctx context.Context) (Answer, error) {
 	switch {
 	case err != nil || lost != "":
 		return Answer{Lost: lost}, err
+	case !grant.Held && grant.Holder == "": // Only a borrowed lock can be free now.
+		return Answer{Waits: reconcile.Wait(t.Lock.Holder.String() + " does not have the lock of the Ceph cluster; this run waits for that.")}, nil
 	case !grant.Held:
 		return Answer{Waits: reconcile.Wait(grant.Holder + " has the lock of the Ceph cluster; this run is next.")}, nil
 	}
@@ -110,7 +112,7 @@ func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 }
 
 // isOwn reports whether the benchmark itself is the holder of the lock, instead of its sweep.
-func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == v1alpha1.KindCephBenchmark }
+func (t Taker) isOwn() bool { return !t.Lock.Borrows }
 
 // ahead names the objects that come before the benchmark in the queue of the same cluster.
 func (t Taker) ahead(ctx context.Context) ([]string, error) {

@@ -47,6 +47,13 @@ func (l *oneLock) Acquire(_ context.Context, _ ceph.Connection, _ string, holder
 	return lock.Grant{Held: l.holder == holder.Identity(), Holder: l.holder, Expires: now.Add(lock.Duration)}, nil
 }
 
+func (l *oneLock) Renew(ctx context.Context, at ceph.Connection, of string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
+	if l.holder == "" {
+		return lock.Grant{}, l.away
+	}
+	return l.Acquire(ctx, at, of, holder, now)
+}
+
 func (l *oneLock) Release(_ context.Context, _ ceph.Connection, _ string, holder objectref.Ref) error {
 	if l.away == nil && l.holder == holder.Identity() {
 		l.holder = ""
@@ -97,7 +104,7 @@ func keep(t *testing.T, store tuning.Store) {
 }
 
 // ofSweep makes the lock that of the benchmark's sweep.
-func ofSweep(h *lock.Handle) { h.Holder.Kind = "CephTuningSweep" }
+func ofSweep(h *lock.Handle) { h.Holder.Kind, h.Borrows = "CephTuningSweep", true }
 
 func TestTake(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -118,7 +125,17 @@ func TestTake(t *testing.T) {
 			l.away, k.Grant = errors.New("no monitor"), &lock.Grant{Expires: noon().Add(-time.Second)}
 		}, wantLost: "no monitor"},
 		"a sweep has not restored": {change: func(t *testing.T, k *Taker, _ *oneLock) { t.Helper(); keep(t, k.Journals) }, wantWaits: "Sweep far/away has not restored"},
-		"that is its own sweep":    {change: func(t *testing.T, k *Taker, _ *oneLock) { t.Helper(); ofSweep(&k.Lock); keep(t, k.Journals) }},
+		"that is its own sweep": {change: func(t *testing.T, k *Taker, l *oneLock) {
+			t.Helper()
+			ofSweep(&k.Lock)
+			l.holder = k.Lock.Holder.Identity()
+			keep(t, k.Journals)
+		}},
+		"its sweep does not have the lock": {change: func(_ *testing.T, k *Taker, _ *oneLock) { ofSweep(&k.Lock) }, wantWaits: "does not have the lock"},
+		"its sweep has released the lock": {change: func(_ *testing.T, k *Taker, _ *oneLock) {
+			ofSweep(&k.Lock)
+			k.HasClients = true
+		}, wantLost: "CephTuningSweep bench/b has released the lock"},
 		"only Ceph has the journal": {change: func(t *testing.T, k *Taker, _ *oneLock) {
 			t.Helper()
 			keep(t, tuning.NewConfigKey(k.Ceph, ceph.Connection{}))

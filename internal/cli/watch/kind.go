@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // kind describes how to follow objects of one kind.
@@ -76,7 +77,7 @@ func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
 		v.best += " " + string(s.Status.Effect)
 	}
 	// The current run or session is the one after the last in the ledger.
-	v.measuredBy(s.Namespace, sweepspec.ChildName(s, sweepspec.NextRun(s)), s.Spec.Template.Clients)
+	v.measuredBy(s.Namespace, trial.NameOf(s, sweepspec.NextRun(s)), s.Spec.Template.Clients)
 	return v
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // writeSweep writes the outcome of a sweep, section by section. It leaves out empty sections.
@@ -248,13 +249,13 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	rows := [][]string{}
 	if run := runToShow(s, ledger); run > 0 {
 		rows = append(rows, []string{
-			fmt.Sprintf("kubectl cephtune results %s -n %s", sweepspec.ChildName(s, run), s.Namespace),
+			fmt.Sprintf("kubectl cephtune results %s -n %s", trial.NameOf(s, run), s.Namespace),
 			fmt.Sprintf("what run %d measured", run),
 		})
 	}
 	if run := failedRunToShow(s, ledger); run > 0 {
 		rows = append(rows, []string{
-			fmt.Sprintf("kubectl -n %s describe cephbench %s", s.Namespace, sweepspec.ChildName(s, run)),
+			fmt.Sprintf("kubectl -n %s describe cephbench %s", s.Namespace, trial.NameOf(s, run)),
 			fmt.Sprintf("why run %d failed", run),
 		})
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics"
-	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and the number of
@@ -16,7 +15,7 @@ import (
 // configuration. With the design Interleaved, they do not have it.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
-	if isOfSweep(b) && !atWork(status.Conditions) {
+	if b.Status.Trial != nil && !atWork(status.Conditions) {
 		return nil, 0
 	}
 	all = append(all, sample(metrics.BenchmarkInfo, 1, b.Namespace, b.Name, clusterName(b.Spec.ClusterRef),
@@ -53,11 +52,6 @@ func expectationSamples(b *v1alpha1.CephBenchmark) []Sample {
 		}
 	}
 	return all
-}
-
-func isOfSweep(b *v1alpha1.CephBenchmark) bool {
-	_, is := objectref.SweepOf(b)
-	return is
 }
 
 // measuredRun returns the number of the run that is being measured; false without such a run.

@@ -189,7 +189,7 @@ func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, erro
 	waiting := map[string]int{}
 	for i := range benchmarks.Items {
 		b := &benchmarks.Items[i]
-		if isOfSweep(b) {
+		if b.Status.Trial != nil {
 			children[b.Namespace+"/"+b.Name] = b
 		} else if waits(b.Status.Conditions) {
 			waiting[clusterName(b.Spec.ClusterRef)]++

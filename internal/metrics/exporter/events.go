@@ -102,7 +102,7 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 // argument why is the reason of the invalid run, in one word. BenchmarkRecorded ignores the benchmarks of
 // sweeps, because their runs count as runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
-	if e == nil || isOfSweep(after) {
+	if e == nil || after.Status.Trial != nil {
 		return
 	}
 	for _, reason := range newInvalidBenchmarkRuns(&before.Status, &after.Status, why) {

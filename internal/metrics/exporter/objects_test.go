@@ -69,11 +69,11 @@ func childOf(s *v1alpha1.CephTuningSweep, id v1alpha1.RunID, conditions []metav1
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: sweepspec.ChildName(s, len(s.Status.Runs)+1), CreationTimestamp: metav1.NewTime(noon.Add(time.Minute)),
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CephTuningSweep", Name: s.Name, UID: s.UID, Controller: new(true)}},
 		},
 		Spec: v1alpha1.CephBenchmarkSpec{ClusterRef: s.Spec.ClusterRef, RunID: id},
 		Status: v1alpha1.CephBenchmarkStatus{
 			ObservedRunID: id, Conditions: conditions,
+			Trial:    &v1alpha1.BenchmarkTrial{Sweep: s.Name, UID: s.UID, RunID: s.Status.ObservedRunID, Number: int32(len(s.Status.Runs) + 1)},
 			Progress: &v1alpha1.Progress{TotalRuns: 1},
 			Runs:     []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunRunning}},
 		},

@@ -52,7 +52,7 @@ func TestMeasuringRunOfASweep(t *testing.T) {
 		}},
 		"one of that name that is a person's": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 			b := measuresNow(s)
-			b.OwnerReferences = nil
+			b.Status.Trial = nil
 			return b
 		}},
 	}

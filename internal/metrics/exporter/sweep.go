@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // SweepSamples returns the series of a sweep: at most metrics.MaxSweepSeries, plus
@@ -123,13 +124,13 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	if !atWork(s.Status.Conditions) {
 		return nil
 	}
-	return children[s.Namespace+"/"+sweepspec.ChildName(s, sweepspec.NextRun(s))]
+	return children[s.Namespace+"/"+trial.NameOf(s, sweepspec.NextRun(s))]
 }
 
 // measuring returns the configuration that is being measured, and the number of its run. It returns false for
 // a session, which switches between configurations.
 func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (configuration string, run int, measures bool) {
-	if child == nil || !metav1.IsControlledBy(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
+	if child == nil || !trial.IsOf(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
 		return "", 0, false
 	}
 	index, known := slotOf(s.Status.Plan, child.Spec.RunID)
