@@ -395,7 +395,7 @@ type SpaceEfficiency struct {
 }
 
 // ResultMark is a fact that a reader of a result has to know.
-// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;BelowRate;SharedImage;Throttled;NotSteady;Disturbed
+// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;BelowRate;SharedImage;Throttled;Starved;NotSteady;Disturbed
 type ResultMark string
 
 // The marks.
@@ -418,6 +418,10 @@ const (
 	MarkSharedImage ResultMark = "SharedImage"
 	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured time.
 	MarkThrottled ResultMark = "Throttled"
+	// MarkStarved means that a client or its host lacked CPU, for another reason than the CPU limit: the CPUs of the host were busy for more than
+	// 90% of the time or saturated for more than 25% of it, the hypervisor took more than 5% of them, or the
+	// client waited for a CPU for more than 25% of the time. Hosts without clients are not observed.
+	MarkStarved ResultMark = "Starved"
 	// MarkNotSteady means that the rate was still changing in the second half of the measured time, or that
 	// nothing completed after the warm-up. An rbdBench phase, or a phase with an outage, does not get this
 	// mark.
@@ -441,7 +445,8 @@ type PhaseResult struct {
 
 	// marks are facts that a reader of the figures has to know.
 	// ---
-	// A phase has at most seven of the eight marks, because ClosedLoop and BelowRate exclude each other.
+	// A phase has at most seven of the nine marks, because ClosedLoop and BelowRate exclude each other, and
+	// so do Throttled and Starved.
 	//
 	// +optional
 	// +listType=set

@@ -59,19 +59,19 @@ type CephTuningSweepStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// best is the name of the best configuration so far. Configurations that break a constraint rank last.
-	// best is the baseline if the best of the other configurations is Inferior. It is absent until one of
-	// the other configurations has enough valid runs or sessions.
+	// best is the name of the best configuration. It is the baseline until another configuration is proven
+	// to be better and to keep all constraints. It is absent until one of the other configurations has
+	// enough valid runs or sessions.
 	// +optional
-	// +kubebuilder:validation:MaxLength=96
+	// +kubebuilder:validation:MaxLength=64
 	Best string `json:"best,omitempty"`
 
 	// effect is the relative difference of best to the baseline. It is absent if best is the baseline.
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
-	// verdict is the verdict on best, once no more runs follow. If best is the baseline, verdict is
-	// Inferior: the verdict on the best of the other configurations. If best is absent, verdict is Invalid.
+	// verdict is the verdict on the leading configuration, once no more runs follow: the winner, or the
+	// one that came closest to winning. If no configuration leads, verdict is Invalid.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
@@ -79,9 +79,9 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Claim SweepClaim `json:"claim,omitempty"`
 
-	// summary is the outcome in a few sentences.
+	// summary is the outcome in a few sentences. Its first line is a recommendation.
 	// +optional
-	// +kubebuilder:validation:MaxLength=448
+	// +kubebuilder:validation:MaxLength=480
 	Summary string `json:"summary,omitempty"`
 
 	// plan has the choices that are fixed until runID changes, and the estimated cost.
@@ -369,6 +369,13 @@ type SweepRunValidity string
 // The validities.
 const (
 	SweepRunValid SweepRunValidity = "Valid"
+	// SweepRunStarved means that the run is valid, but that a client or its host lacked CPU. Runs that are
+	// Starved or Throttled alone do not make the verdicts Superior and Better.
+	SweepRunStarved SweepRunValidity = "Starved"
+	// SweepRunThrottled means that the run is valid, but that the CPU limit stopped a client.
+	SweepRunThrottled SweepRunValidity = "Throttled"
+	// SweepRunBelowRate means that the run is valid, but that the clients missed the offered rate.
+	SweepRunBelowRate SweepRunValidity = "BelowRate"
 	// SweepRunNotSteady means that the phase of the objective or of a constraint has the mark NotSteady: its
 	// rate did not become steady in the first half of the measured time.
 	SweepRunNotSteady SweepRunValidity = "NotSteady"
@@ -403,8 +410,9 @@ const (
 //	    metrics, with up to six digits; a dash for a run without figures.
 //	  - 75s: the duration of the run, from the change of settings to the entry.
 //	  - 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, or why the run is invalid. NotSteady: a rate did not become steady in the first half of the
-//	    measured time. Drifted: runs of the baseline in the block differ too much or are missing. Inert: the
+//	  - Valid; Starved, Throttled or BelowRate, for a valid run whose clients or hosts lacked CPU, or whose
+//	    clients missed the offered rate; or why the run is invalid. NotSteady: a rate did not become steady
+//	    in the first half of the measured time. Drifted: runs of the baseline in the block differ too much or are missing. Inert: the
 //	    daemons did not run with the setting, or did not report it. Disturbed: the run's benchmark calls the
 //	    run Invalid. Changed: another client changed a setting. Failed: the run has no usable figures, or
 //	    the cluster did not settle. Discarded: the block was not completed.
@@ -424,8 +432,9 @@ const (
 //	    setting in the next window. The first test compares late with early halves of windows. The second
 //	    test compares windows after different settings.
 //	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB.
-//	  - Valid; Constraint, for the figures of a constraint; Dwells, for settings that stayed applied for
-//	    minutes; or why the session is void. Interrupted: the manager was restarted, or the settings were
+//	  - Valid, or Starved, Throttled or BelowRate as above; Constraint, for the figures of a constraint;
+//	    Dwells or StarvedDwells, for settings that stayed applied for minutes; or why the session is void.
+//	    Interrupted: the manager was restarted, or the settings were
 //	    restored. Failed: the session broke off. TooShort: too few groups of windows count. Uneven: windows
 //	    of one setting were void more often than chance allows.
 //
@@ -456,10 +465,20 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
+	// SweepSessionStarved means that the session is valid, but that a client or its host lacked CPU.
+	// Sessions that are Starved or Throttled alone do not make the verdicts Superior and Better.
+	SweepSessionStarved SweepSessionValidity = "Starved"
+	// SweepSessionThrottled means that the session is valid, but that the CPU limit stopped a client.
+	SweepSessionThrottled SweepSessionValidity = "Throttled"
+	// SweepSessionBelowRate means that the session is valid, but that the clients missed the offered rate
+	// also under the baseline.
+	SweepSessionBelowRate SweepSessionValidity = "BelowRate"
 	// SweepSessionDwells means that the session applied the baseline and the best candidate twice each, for
 	// minutes each time. Its ratio must not contradict the verdict of the sessions with short windows. The
 	// entry counts parts of these minutes instead of groups of windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
+	// SweepSessionStarvedDwells is like Dwells, but a client or its host lacked CPU.
+	SweepSessionStarvedDwells SweepSessionValidity = "StarvedDwells"
 	// SweepSessionConstraint means that the entry has the figures of a constraint. They come from the same
 	// windows as the candidate's entry for the objective, which precedes it. Constraints are in the order
 	// of the spec.

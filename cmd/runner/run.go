@@ -73,6 +73,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
 	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "parent directory of the tasks' working directories")
 	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "directory of the container's cgroup")
+	f.options.ProcDir = "/proc"
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
 	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "with --key-file, end after this long without a request or a running task")
 	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for a summary of the tasks, of at most 4096 bytes")

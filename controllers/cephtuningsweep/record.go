@@ -137,6 +137,9 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
 
+// allButWinner begins the message of condition Restored after a restore that kept the winner's settings.
+const allButWinner = "Everything but the winner, which is kept, was read back at its original value: "
+
 // setRestored records the outcome of the restore of the changed settings. The parameter unrestarted names the
 // OSDs that still have to start with the original values, or says that they are unknown. It is "" if no such OSD
 // is known.
@@ -145,7 +148,7 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 	messages := messagesOf(slices.Concat(left, kept))
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonRestored, Message: "Everything was read back at its original value."}
 	if len(kept) > 0 {
-		o.Message = "Everything but the winner, which is kept, was read back at its original value: " + strings.Join(messages, " ")
+		o.Message = allButWinner + strings.Join(messages, " ")
 	}
 	status := metav1.ConditionTrue
 	switch {

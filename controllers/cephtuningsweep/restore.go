@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -315,10 +316,26 @@ func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effe
 	return effect{finished: true, edit: seen.judged}, nil
 }
 
-// judged ends a run ID whose verdict is already in status.
+// judged ends a run ID whose verdict is already in status. The first line of the summary then says what became of
+// the settings.
 func (f facts) judged(s *v1alpha1.CephTuningSweepStatus) {
-	kind, o := kstatus.Judge(s.Verdict, f.sweep.Spec.FailOn, f.next.Conclusion.Sentence)
+	s.Summary = sweepspec.WithRestored(s.Summary, restoredWord(s))
+	kind, o := kstatus.Judge(s.Verdict, f.sweep.Spec.FailOn, s.Summary)
 	ended(f.now, kind, o)(s)
+}
+
+// restoredWord says what became of the settings; "" if the sweep changed none.
+func restoredWord(s *v1alpha1.CephTuningSweepStatus) string {
+	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
+	switch {
+	case restored == nil:
+		return ""
+	case restored.Status != metav1.ConditionTrue || restored.Reason != v1alpha1.ReasonRestored:
+		return "Not everything is restored."
+	case strings.HasPrefix(restored.Message, allButWinner):
+		return "It stays applied."
+	}
+	return "Restored."
 }
 
 // ended returns the edit of status that ends a run ID.
@@ -366,7 +383,7 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 		outcome, err := f.sessions.Outcome(f.planner, pools)
 		return outcome.Write, err
 	}
-	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.next.Conclusion, pools)
+	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.ledger, f.next.Conclusion, pools)
 	if err != nil {
 		return nil, fmt.Errorf("conclude: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -335,7 +336,15 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), s.entries[0].Validity, sentence(s.why))})
 		seen.memory.pauses = endsVoid
 	}
+	if s.entries[0].Mark().Starves() && s.loop != nil {
+		came.events = append(came.events, starved(fmt.Sprintf("Session %d", seen.run()), fitness.Of(s.loop.evidence.Usage).Lack()))
+	}
 	return came, nil
+}
+
+// starved returns the event about a trial whose clients or hosts lacked CPU.
+func starved(trial, lack string) eventRecord {
+	return eventRecord{corev1.EventTypeWarning, "Starved", fmt.Sprintf("%s counts, but proves no gain: %s. End other work on these hosts, or give clients more CPU.", trial, lack)}
 }
 
 // sessionEntries returns the ledger entries of a session, and why the session is void; "" if it is valid.
@@ -361,10 +370,12 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	}
 	if plan := s.loop.evidence.Plan; plan.Dwells {
 		k, err := s.loop.evidence.Dwells(question)
-		return sweepspec.EnterDwells(f.run(), plan.Candidate(), k, err, seconds, f.sessionMiB(s))
+		entries, why = sweepspec.EnterDwells(f.run(), plan.Candidate(), k, err, seconds, f.sessionMiB(s))
+	} else {
+		summary, has, err := s.loop.evidence.Summarize(question)
+		entries, why = sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 	}
-	summary, has, err := s.loop.evidence.Summarize(question)
-	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
+	return sweepspec.Marked(entries, s.loop.evidence.Mark(question)), why
 }
 
 // sessionMiB returns how many MiB a session has written, from the prefill and the clients' rows. Without

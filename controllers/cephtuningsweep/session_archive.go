@@ -25,6 +25,7 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 		kept.Configurations = append(kept.Configurations, sweepspec.NameOf(i, c))
 	}
 	if question, err := seen.sessions.Question(); err == nil && evidence.Record.Void == "" {
+		kept.Mark = evidence.Mark(question)
 		if counted, has, err := evidence.Session(question, kept.Objective); err == nil && has {
 			kept.Counted = &counted
 		}

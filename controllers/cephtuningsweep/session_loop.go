@@ -233,6 +233,7 @@ func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, so sess
 		if err := into.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter); err != nil {
 			return err
 		}
+		into.Used(i, course.Usage)
 		return into.Fold(i, so)
 	})
 }

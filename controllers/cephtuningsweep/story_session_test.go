@@ -94,6 +94,9 @@ func sessionStories() map[string]story {
 		"settings that hold for minutes":           dwellsAfterWindows,
 		"a constraint rules a gain out":            constraintInSession,
 		"data is recovered in mid-session":         recoveryInMidSession,
+		"a gain on a host at its limit":            gainOnABusyHost,
+		"a rate that the baseline misses":          rateThatIsTooHigh,
+		"a plan while another sweep switches":      planWhileAnotherSwitches,
 	}
 }
 
@@ -261,7 +264,7 @@ func twoCandidatesInOneSession(w *world) {
 		s.Status.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || w.sessions(s).Valid != 1 || !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 8 -1.2") {
 		w.t.Errorf("sessions %q: %s", s.Status.Runs, s.Status.Summary)
 	}
-	for _, part := range []string{"cap=512 is Inconclusive", "design Blocks", "cap=16 is Inferior"} {
+	for _, part := range []string{"512: no difference proven", "cap=512 leads, not proven", "design Blocks", "16: 70 % slower. Keep 256. Restored.\n"} {
 		if !strings.Contains(s.Status.Summary, part) {
 			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
 		}
@@ -306,6 +309,63 @@ func constraintInSession(w *world) {
 		w.t.Errorf("summary %q", s.Status.Summary)
 	}
 	w.wantReplayed(s, 1)
+}
+
+// gainOnABusyHost has a gain that is Superior on a quiet host. On a host at its limit it proves nothing, whatever
+// the figures say.
+func gainOnABusyHost(w *world) {
+	before := w.state()
+	for name, c := range map[string]struct {
+		busy    float64
+		verdict v1alpha1.SweepVerdict
+		best    string
+		says    string
+	}{
+		"quiet": {0.5, v1alpha1.VerdictSuperior, "cap=16", "Keep 256 until a longer sweep confirms 16. Restored.\n"},
+		"busy":  {0.99, v1alpha1.VerdictInconclusive, sweep.BaselineName, "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
+	} {
+		w.load.set(func(l *load) {
+			l.busy, l.rate = c.busy, func(value string) float64 { return map[string]float64{"16": 3000, "256": 1000}[value] }
+		})
+		s := w.create(name, switchedSpec)
+		w.await(s, "complete", is(v1alpha1.ConditionComplete))
+		w.wantState(before)
+		if s.Status.Verdict != c.verdict || s.Status.Best != c.best || (len(s.Status.Patches) > 0) != (c.verdict == v1alpha1.VerdictSuperior) || !strings.Contains(s.Status.Summary, c.says) {
+			w.t.Errorf("%s: %s, best %s, sessions %q: %s", name, s.Status.Verdict, s.Status.Best, s.Status.Runs, s.Status.Summary)
+		}
+		w.wantReplayed(s, 1)
+	}
+	w.awaitEvent("Starved", "the CPUs of a client's host were busy for 99 % of the time (limit 90 %)")
+}
+
+// rateThatIsTooHigh has a baseline that reaches a third of the offered rate. That is an outcome, so the loss counts.
+func rateThatIsTooHigh(w *world) {
+	s := w.create("fast", strings.NewReplacer("radosBench: {mode: Write, blockSize: 16Ki, concurrency: 16, ramp: 0s, duration: 30s}", "fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 3000, ramp: 0s, duration: 30s}").Replace(switchedSpec))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	if s.Status.Verdict != v1alpha1.VerdictInferior || !strings.HasSuffix(s.Status.Summary, "The baseline misses the offered rate, too: lower the rate.") || sessionsThatAre(s, v1alpha1.SweepSessionBelowRate) == 0 {
+		w.t.Errorf("%s, sessions %q: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
+	}
+	w.wantReplayed(s, 1)
+}
+
+// planWhileAnotherSwitches plans a sweep of the option that another sweep has set to one of the values to try.
+func planWhileAnotherSwitches(w *world) {
+	w.load.set(func(l *load) { l.rate = func(string) float64 { return 1000 } })
+	other := w.create("other", strings.NewReplacer("sessions: 1", "sessions: 1, pairs: 60", "metric: IOPS", `metric: IOPS, equivalence: "0.1%"`).Replace(switchedSpec))
+	w.await(other, "switched", func(*v1alpha1.CephTuningSweep) bool {
+		value, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
+		return value == "16"
+	})
+	planned := w.create("planned", "mode: Plan\n"+strings.NewReplacer(`baseline: {values: {cap: "256"}}`, "", "metric: IOPS", "metric: IOPS").Replace(switchedSpec))
+	w.await(planned, "planned", func(s *v1alpha1.CephTuningSweep) bool {
+		return is(v1alpha1.ConditionComplete)(s) || is(v1alpha1.ConditionFailed)(s)
+	})
+	if plan := planned.Status.Plan; plan == nil || plan.Baseline[0].Value == "16" || plan.Configurations != 1 {
+		w.t.Fatalf("plan %+v, conditions %+v", plan, planned.Status.Conditions)
+	}
+	w.wantSays(planned, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "/other switches osd osd_client_message_cap now: the plan uses its original value")
+	w.delete(other)
+	w.awaitGone(other)
 }
 
 // dwellsAfterWindows has a load that writes: a gain in windows has to hold for minutes, too.
@@ -398,7 +458,7 @@ func (w *world) wantReplayed(s *v1alpha1.CephTuningSweep, sessions int) {
 			same++
 		}
 	}
-	if same < sessions || again.Outcome.Verdict != s.Status.Verdict || again.Outcome.Summary != s.Status.Summary {
+	if same < sessions || again.Outcome.Verdict != s.Status.Verdict || sweepspec.WithRestored(again.Outcome.Summary, restoredWord(&s.Status)) != s.Status.Summary {
 		w.t.Errorf("%d of %d sessions are the same again, with %s: %s", same, sessions, again.Outcome.Verdict, again.Outcome.Summary)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // hastened returns a plan whose windows are twenty times shorter.
@@ -40,9 +41,11 @@ type load struct {
 	starts func()
 	// broken is the error of clients that do not answer.
 	broken error
-	began  time.Time
-	rows   []result.Second
-	of     types.NamespacedName
+	// busy is the share of the host's CPU time that is in use.
+	busy  float64
+	began time.Time
+	rows  []result.Second
+	of    types.NamespacedName
 }
 
 func (l *load) set(change func(*load)) {
@@ -93,5 +96,7 @@ func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alp
 		}
 		return errors.New("the tool does not run yet")
 	}
-	return take(0, runner.Course{Rows: l.rows[from[0]:], Began: runner.Started{NotBefore: l.began, NotAfter: l.began}})
+	lasted := time.Since(l.began).Seconds()
+	usage := task.Usage{Seconds: lasted, HostCPUSeconds: 2 * lasted, HostBusySeconds: new(2 * lasted * l.busy)}
+	return take(0, runner.Course{Rows: l.rows[from[0]:], Began: runner.Started{NotBefore: l.began, NotAfter: l.began}, Usage: usage})
 }

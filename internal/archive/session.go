@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/switchback"
@@ -44,6 +45,8 @@ type SwitchedSession struct {
 	// Counted is kept even if the clients' figures of each second do not fit. It is nil for a void
 	// session, for a session that ended before its first look, and if the windows could not be computed.
 	Counted *switchback.Session `json:"counted,omitempty"`
+	// Mark qualifies the session. Like Counted, it is kept if the clients' figures do not fit.
+	Mark fitness.Mark `json:"mark,omitempty"`
 	// Dropped lists the parts that did not fit, in the order in which they were dropped.
 	Dropped []SessionPart `json:"dropped,omitempty"`
 }
@@ -152,6 +155,14 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	}
 	summary.Objective, err = s.Counted.Entries()
 	return summary, err == nil, err
+}
+
+// Marked returns the mark of the session: from the clients' figures, or from Mark if these were dropped.
+func (s *SwitchedSession) Marked(q session.Question) fitness.Mark {
+	if len(s.Dropped) > 0 {
+		return s.Mark
+	}
+	return s.Evidence.Mark(q)
 }
 
 // Dwells computes the ratio of a session of dwells again. A dwell is four minutes with one setting.

@@ -240,10 +240,22 @@ func TestMarksOfAnObservation(t *testing.T) {
 			if diff := cmp.Diff(c.want, obs.Marks); diff != "" {
 				t.Errorf("marks (-want +got):\n%s", diff)
 			}
-			if c.throttled != nil && !near(obs.ThrottledShare, *c.throttled/60, 1e-12) {
-				t.Errorf("throttled for %v of the time, want %v", obs.ThrottledShare, *c.throttled/60)
+			if c.throttled != nil && !near(*obs.Instrument.Throttled, *c.throttled/60, 1e-12) {
+				t.Errorf("throttled for %v of the time, want %v", *obs.Instrument.Throttled, *c.throttled/60)
 			}
 		})
+	}
+}
+
+func TestABusyHostMarksAPhase(t *testing.T) {
+	r := report(course(wobbling(60, 100), 0.1))
+	r.Usage.Seconds, r.Usage.HostCPUSeconds, r.Usage.HostBusySeconds = 60, 120, new(119.0)
+	obs, err := Observe([]task.Report{report(course(wobbling(60, 100), 0.1)), r}, engine.Timing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]v1alpha1.ResultMark{v1alpha1.MarkStarved}, obs.Marks); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
 	}
 }
 

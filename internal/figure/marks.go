@@ -14,7 +14,7 @@ import (
 func Marks() []v1alpha1.ResultMark {
 	return []v1alpha1.ResultMark{
 		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkBelowRate, v1alpha1.MarkSharedImage,
-		v1alpha1.MarkThrottled, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
+		v1alpha1.MarkThrottled, v1alpha1.MarkStarved, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
 	}
 }
 

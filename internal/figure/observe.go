@@ -7,14 +7,11 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/task"
 )
-
-// ThrottledShare is the share of the measured time for which the CPU limit may stop a client. Above 1 %, the
-// lost work exceeds the differences between runs of a quiet cluster, so the figures are suspect.
-const ThrottledShare = 0.01
 
 // Observation is the combined outcome of all clients in one phase of one run. Its JSON form is
 // part of the archive.
@@ -25,10 +22,8 @@ type Observation struct {
 	Figures []Figure `json:"figures"`
 	// Marks holds caveats about the figures, in the order of [Marks].
 	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
-	// ThrottledShare is the time for which the CPU limit stopped the most affected client, divided by the
-	// seconds that its engine reported. The stopped time includes any ramp, even one that these seconds leave
-	// out. The kernel adds up the stopped time of all CPUs, so the share may exceed 1.
-	ThrottledShare float64 `json:"throttledShare,omitempty"`
+	// Instrument is the state of the clients and of their hosts while the engines ran, any ramp included.
+	Instrument fitness.Shares `json:"instrument,omitzero"`
 }
 
 // Observe merges the clients' reports about one phase of one run.
@@ -36,7 +31,7 @@ type Observation struct {
 // If the engine's figures include the ramp (timing.Cut), Observe cuts the ramp from each client's result
 // before it merges the results. Observe adds the mark NotSteady if the rate of all clients together was still
 // changing halfway through the measured time, or if nothing completed after the warm-up; see isSteady for
-// exceptions. It adds the mark Throttled above [ThrottledShare]. The caller adds all other marks with
+// exceptions. It adds the marks Throttled and Starved by the limits of package fitness. The caller adds all other marks with
 // [Observation.Mark].
 //
 // Observe fails, with a message for the user, if a client has no usable result: an incomplete run is invalid.
@@ -53,9 +48,9 @@ func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 type Observer struct {
 	Timing engine.Timing
 
-	merged         *result.Result
-	throttledShare float64
-	err            error
+	merged *result.Result
+	usage  []task.Usage
+	err    error
 }
 
 // Add merges the report of one client.
@@ -68,7 +63,7 @@ func (o *Observer) Add(report *task.Report) {
 		o.err = fmt.Errorf("client %d: %w", report.Client, err)
 		return
 	}
-	o.throttledShare = max(o.throttledShare, throttledShare(report))
+	o.usage = append(o.usage, usageOf(report))
 	if o.merged == nil {
 		o.merged = res
 		return
@@ -102,9 +97,9 @@ func (o *Observer) Observation() (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
-	obs := Observation{Result: o.merged, Figures: figures, ThrottledShare: o.throttledShare}
-	if obs.ThrottledShare > ThrottledShare {
-		obs.Mark(v1alpha1.MarkThrottled)
+	obs := Observation{Result: o.merged, Figures: figures, Instrument: fitness.Of(o.usage)}
+	if mark := obs.Instrument.Mark(); mark != "" {
+		obs.Mark(v1alpha1.ResultMark(mark))
 	}
 	if !steady {
 		obs.Mark(v1alpha1.MarkNotSteady)
@@ -131,15 +126,16 @@ func measured(report *task.Report, timing engine.Timing) (*result.Result, error)
 	return report.Result, nil
 }
 
-func throttledShare(report *task.Report) float64 {
-	throttled, seconds := report.Usage.ThrottledSeconds, 0.0
-	if throttled == nil {
-		return 0
+// usageOf returns the usage of a client. Runners of older versions do not report the time of their counters, so
+// the seconds of their engine take its place.
+func usageOf(report *task.Report) task.Usage {
+	usage := report.Usage
+	if usage.Seconds == 0 {
+		for _, d := range report.Result.Directions() {
+			usage.Seconds = max(usage.Seconds, d.Seconds)
+		}
 	}
-	for _, d := range report.Result.Directions() {
-		seconds = max(seconds, d.Seconds)
-	}
-	return *throttled / seconds
+	return usage
 }
 
 // isSteady judges the time series of all operations by MSER, the marginal standard error rule of package
@@ -207,10 +203,13 @@ func (o *Observation) Mark(marks ...v1alpha1.ResultMark) {
 	o.Marks = union(o.Marks, marks)
 }
 
+// union keeps Throttled instead of Starved, because a throttled client lacks CPU, too.
 func union(a, b []v1alpha1.ResultMark) []v1alpha1.ResultMark {
 	var all []v1alpha1.ResultMark
 	for _, mark := range Marks() {
-		if slices.Contains(a, mark) || slices.Contains(b, mark) {
+		switch {
+		case mark == v1alpha1.MarkStarved && slices.Contains(all, v1alpha1.MarkThrottled):
+		case slices.Contains(a, mark) || slices.Contains(b, mark):
 			all = append(all, mark)
 		}
 	}

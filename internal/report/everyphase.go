@@ -52,7 +52,7 @@ func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs
 	observed := observations{}
 	counted, missing := 0, 0
 	for i, e := range ledger {
-		if e.Validity != v1alpha1.SweepRunValid {
+		if !e.Counts() {
 			continue
 		}
 		counted++

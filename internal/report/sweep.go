@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -251,7 +252,16 @@ func constraintText(s *v1alpha1.CephTuningSweep) Part {
 	if len(s.Status.Constraints) == 0 {
 		return Part{}
 	}
-	return text("For %s. A constraint is Kept where its whole interval keeps the limit, Broken where none of it does, and Unknown otherwise. Only a configuration that keeps all of them wins.", s.Status.Best)
+	return text("For %s. A constraint is Kept where its whole interval keeps the limit, Broken where none of it does, and Unknown otherwise. Only a configuration that keeps all of them wins.", Leader(s))
+}
+
+// Leader names the configuration of status.constraints: the best one or, as long as none is proven to be better
+// than the baseline, the leading one.
+func Leader(s *v1alpha1.CephTuningSweep) string {
+	if s.Status.Best == sweep.BaselineName {
+		return "the leading configuration"
+	}
+	return s.Status.Best
 }
 
 func constraints(s *v1alpha1.CephTuningSweep) *Table {

@@ -131,7 +131,7 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	drawBlocks(c, ledger, x, top, bottom)
 	var baseline [][2]float64
 	for i, e := range ledger {
-		if e.Configuration == 0 && e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+		if e.Configuration == 0 && e.Counts() && len(e.Values) > 0 {
 			baseline = append(baseline, [2]float64{x.at(float64(i + 1)), y.at(e.Values[0])})
 		}
 	}
@@ -177,7 +177,7 @@ func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, 
 			continue
 		}
 		class := "dot"
-		if e.Validity != v1alpha1.SweepRunValid {
+		if !e.Counts() {
 			class = "hollow"
 		}
 		c.marker(class, e.Configuration, at, y.at(e.Values[0]), title+", "+figure.Human(s.Spec.Objective.Metric, e.Values[0]))

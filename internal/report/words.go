@@ -35,7 +35,7 @@ func Census(ledger []sweepspec.Entry) string {
 func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
 	var values []float64
 	for _, e := range ledger {
-		if e.Configuration == int(index) && e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+		if e.Configuration == int(index) && e.Counts() && len(e.Values) > 0 {
 			values = append(values, e.Values[0])
 		}
 	}
@@ -124,6 +124,8 @@ func Meaning(mark v1alpha1.ResultMark) string {
 		return "clients shared an image and its lock"
 	case v1alpha1.MarkThrottled:
 		return "a client was kept from running by its CPU limit: raise clients.resources.cpu"
+	case v1alpha1.MarkStarved:
+		return "a client or its host lacked CPU: end other work there, or use other nodes"
 	case v1alpha1.MarkNotSteady:
 		return "the rate was still changing in the second half: raise ramp or duration"
 	case v1alpha1.MarkDisturbed:

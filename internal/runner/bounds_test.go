@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
@@ -229,12 +231,48 @@ func TestThrottling(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	before, after := &throttling{1, 10, 100}, &throttling{1.5, 14, 120}
-	usage := usageOf(nil, before, after)
-	if *usage.ThrottledSeconds != 0.5 || *usage.ThrottledPeriods != 4 || *usage.Periods != 20 {
-		t.Errorf("got %v s, %v of %v periods", *usage.ThrottledSeconds, *usage.ThrottledPeriods, *usage.Periods)
+}
+
+func TestAMeterCountsTheTrial(t *testing.T) {
+	const stat = "cpu  %d 0 %d %d %d 0 0 %d 5 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
+	began := time.Now()
+	cgroup, proc := fstest.MapFS{}, fstest.MapFS{}
+	set := func(throttled, waited int, user, system, idle, iowait, steal int) {
+		cgroup["cpu.stat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "nr_periods 120\nnr_throttled %d\nthrottled_usec %d\n", throttled, throttled*1000)}
+		cgroup["cpu.pressure"] = &fstest.MapFile{Data: fmt.Appendf(nil, "some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\nfull avg10=0.00 total=9\n", waited)}
+		proc["stat"] = &fstest.MapFile{Data: fmt.Appendf(nil, stat, user, system, idle, iowait, steal)}
 	}
-	if usage := usageOf(nil, nil, after); usage.ThrottledSeconds != nil {
-		t.Errorf("got %+v from one reading", usage)
+	set(30, 1_000_000, 1000, 500, 7000, 300, 10)
+	m := newMeter(cgroup, proc)
+	m.first.at, m.last.at = began, began
+	set(30, 1_000_000, 1050, 550, 7050, 350, 10) // Half of two CPUs.
+	m.sample(began.Add(time.Second))
+	set(40, 1_500_000, 1190, 600, 7055, 350, 15) // 195 of 200 ticks.
+	m.sample(began.Add(2 * time.Second))
+	var got task.Usage
+	m.addTo(&got)
+	want := task.Usage{
+		Seconds: 2, ThrottledSeconds: new(0.01), ThrottledPeriods: new(int64(10)), Periods: new(int64(0)), WaitedSeconds: new(0.5),
+		HostCPUSeconds: 4, HostBusySeconds: new(2.95), HostStolenSeconds: new(0.05), HostSaturatedSeconds: new(1.0),
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAMeterLeavesOutWhatTheKernelDoesNotReport(t *testing.T) {
+	for name, files := range map[string]fstest.MapFS{
+		"nothing":         {},
+		"something else":  {"cpu.pressure": {Data: []byte("full avg10=0 total=1\n")}, "stat": {Data: []byte("cpu 1 2 x 4 5 6 7 8 9\n")}},
+		"an old kernel's": {"stat": {Data: []byte("cpu 1 2 3 4\n")}},
+		"not the host's":  {"stat": {Data: []byte("cpu0 1 2 3 4 5 6 7 8 9 10\n")}},
+	} {
+		m := newMeter(files, files)
+		m.sample(m.first.at.Add(time.Second))
+		var got task.Usage
+		m.addTo(&got)
+		if diff := cmp.Diff(task.Usage{Seconds: 1}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

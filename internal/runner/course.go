@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // Course is the work of an engine, second by second.
@@ -19,6 +20,9 @@ type Course struct {
 	Rows []result.Second
 	// Began bounds the time at which the engine started, by the manager's clock.
 	Began Started
+	// Usage has the CPU time of the client and of its host since the start of the engine. It lacks the figures
+	// that only the end of an engine shows: its own CPU time and memory.
+	Usage task.Usage
 }
 
 // The limits of courses. If an answer has no room for all rows, the manager sends further requests for the
@@ -65,7 +69,8 @@ func (c *client) courseLimits(rows int) limits.Limits {
 type answeredCourse struct {
 	Rows []result.Second `json:"rows"`
 	// RunningNanoseconds is the time since the engine started.
-	RunningNanoseconds int64 `json:"runningNanoseconds"`
+	RunningNanoseconds int64      `json:"runningNanoseconds"`
+	Usage              task.Usage `json:"usage"`
 	// More says that the task has further rows, for which the answer has no room.
 	More bool `json:"more,omitempty"`
 }
@@ -141,7 +146,9 @@ func (s *session) course(id string, received, from int) (answeredCourse, *Error)
 	}
 	e.drop(min(received, from))
 	rows := answerOf(e.course[from:])
-	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
+	answer := answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}
+	e.cpu.addTo(&answer.Usage)
+	return answer, nil
 }
 
 // drop drops the histograms of the rows whose number is below the parameter received. Otherwise a long
@@ -204,6 +211,7 @@ func (g *gathering) next(ctx context.Context) (more bool, err error) {
 	}
 	running := time.Duration(answer.RunningNanoseconds)
 	g.course.Began = Started{NotBefore: sent.Add(-running), NotAfter: arrived.Add(-running)}
+	g.course.Usage = answer.Usage
 	return answer.More && len(answer.Rows) > 0, g.held.Resize(int64(len(g.course.Rows)+g.bins) * bytesOfSecond)
 }
 

@@ -213,7 +213,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	m := r.entry.task.Measure
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
 	defer stop()
-	before := readThrottling(r.cgroup)
+	cpu := newMeter(r.cgroup, r.proc)
 	to := []io.Writer{stdout}
 	if watched := r.watched(); watched != nil {
 		to = append(to, watched)
@@ -224,12 +224,17 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	}
 	r.update(func(status *task.Status) {
 		status.State, status.StartTime = task.Measuring, &p.since
-		r.entry.since = p.since
+		r.entry.since, r.entry.cpu = p.since, cpu
 		close(r.entry.began)
 	})
+	ended := make(chan struct{})
+	r.work.Go(func() { cpu.run(ended) })
 	exit := p.wait(ctx, r.grace)
+	close(ended)
+	cpu.sample(time.Now())
 	r.report.StartTime, r.report.EndTime = &p.since, &exit.at
-	r.report.Usage = usageOf(exit.usage, before, readThrottling(r.cgroup))
+	r.report.Usage = usageOf(exit.usage)
+	cpu.addTo(&r.report.Usage)
 	r.report.Output = r.output.text()
 	if m.UntilCancelled && !exit.abandoned {
 		if errors.Is(exit.stopped, errCancelled) {

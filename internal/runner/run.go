@@ -28,6 +28,8 @@ type Options struct {
 	WorkDir string
 	// CgroupDir is the container's cgroup directory, usually /sys/fs/cgroup.
 	CgroupDir string
+	// ProcDir is the directory of the kernel's figures of the host, usually /proc.
+	ProcDir string
 	// IdleTimeout is the time without a request, and without a change of a task, after which a runner ends.
 	// This time does not pass while the runner prepares a task, or executes a measurement that ends by
 	// itself. With Tasks, IdleTimeout has no effect.
@@ -63,7 +65,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	}
 	s := newSession(o.WorkDir)
 	s.client, s.programs, s.notes = o.Client, o.Programs, notesWriter{o.Stderr}
-	s.cgroup = os.DirFS(o.CgroupDir)
+	s.cgroup, s.proc = os.DirFS(o.CgroupDir), os.DirFS(o.ProcDir)
 	s.frames = newFrameWriter(o.Stdout)
 	s.grace = cmp.Or(o.grace, killGrace)
 	live := func() error { return s.serveManager(ctx, o, listener) }

@@ -26,6 +26,8 @@ type session struct {
 	folder string
 	// cgroup is the container's cgroup directory.
 	cgroup fs.FS
+	// proc is /proc, which describes the whole host.
+	proc   fs.FS
 	grace  time.Duration
 	frames *frameWriter
 	// alone marks a standalone client, which reports everything through its log.
@@ -61,6 +63,7 @@ type entry struct {
 	status    task.Status
 	signalled bool
 	since     time.Time // when the engine began; zero until then
+	cpu       *meter    // of the engine; nil until it began
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
 	bins      int // number of histogram bins in course

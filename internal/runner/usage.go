@@ -54,22 +54,14 @@ func parseThrottling(text string) *throttling {
 	return nil
 }
 
-// usageOf returns the resource usage of an engine, from the kernel's account of the process and from the
-// throttling counters before and after the process.
-func usageOf(rusage *syscall.Rusage, before, after *throttling) task.Usage {
-	var usage task.Usage
-	if rusage != nil {
-		usage.CPUSeconds = seconds(rusage.Utime) + seconds(rusage.Stime)
-		// Maxrss is in KiB on Linux. It is at least the runner's own size, because the kernel counts the
-		// moment between fork and exec too.
-		usage.MaxResidentBytes = rusage.Maxrss << 10
+// usageOf returns the CPU time and the memory of an engine, from the kernel's account of the process.
+func usageOf(rusage *syscall.Rusage) task.Usage {
+	if rusage == nil {
+		return task.Usage{}
 	}
-	if before != nil && after != nil {
-		throttled := max(0, after.seconds-before.seconds)
-		periods, of := max(0, after.throttled-before.throttled), max(0, after.total-before.total)
-		usage.ThrottledSeconds, usage.ThrottledPeriods, usage.Periods = &throttled, &periods, &of
-	}
-	return usage
+	// Maxrss is in KiB on Linux. It is at least the runner's own size, because the kernel counts the moment
+	// between fork and exec too.
+	return task.Usage{CPUSeconds: seconds(rusage.Utime) + seconds(rusage.Stime), MaxResidentBytes: rusage.Maxrss << 10}
 }
 
 func seconds(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }

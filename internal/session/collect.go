@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // Client has the work of one client, second by second.
@@ -42,6 +43,7 @@ type gathered struct {
 	fixed     bool            // Fold was called, so the clock offset is final
 	notBefore time.Time       // notBefore and notAfter bound the start of the client's engine
 	notAfter  time.Time
+	usage     task.Usage
 	lost      error
 }
 
@@ -125,6 +127,9 @@ func (g *gathered) bound(notBefore, notAfter time.Time, clockError time.Duration
 	return nil
 }
 
+// Used replaces the CPU time of a client and of its host since the start of the load.
+func (c *Collector) Used(client int, usage task.Usage) { c.clients[client].usage = usage }
+
 // Fold adds the histograms of a client to those of the windows in the record that have none of them yet. Before each
 // call, add all rows that the client has. The first call fixes the offset of the client's clock for all later calls. An
 // error wraps [ErrUnusable].
@@ -188,6 +193,7 @@ func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, 
 			return Evidence{}, err
 		}
 		e.Clients = append(e.Clients, c.clients[i].client(so))
+		e.Usage = append(e.Usage, c.clients[i].usage)
 	}
 	e.Latencies = c.latencies
 	return e, nil

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // Evidence has all data of one session that a verdict needs. So the Question and the archived Evidence of all
@@ -18,6 +20,8 @@ type Evidence struct {
 	// Latencies has the histograms of each window. If the engine reports no histograms, they are Incomplete.
 	Latencies []Latencies       `json:"latencies,omitempty"`
 	Disturbed []switchback.Span `json:"disturbed,omitempty"`
+	// Usage has the CPU time of each client and of its host since the start of the load, the ramp included.
+	Usage []task.Usage `json:"usage,omitempty"`
 }
 
 // Question says what the sessions decide, and by which criteria. It is fixed before the first session, except
@@ -26,6 +30,7 @@ type Question struct {
 	switchback.Question
 	Objective   Figure       `json:"objective"`
 	Constraints []Constraint `json:"constraints,omitempty"`
+	Offered     Offered      `json:"offered"`
 }
 
 // Constraint is a limit on another figure of the windows.
@@ -39,6 +44,7 @@ type Constraint struct {
 type Summary struct {
 	Objective   []switchback.Entry   `json:"objective"`
 	Constraints [][]switchback.Entry `json:"constraints,omitempty"`
+	Mark        fitness.Mark         `json:"mark,omitempty"`
 }
 
 // Finding is the verdict on one candidate, with the result of each constraint in the order of Question.

@@ -52,6 +52,7 @@ const (
 	EffectOpen   ReasonCode = "EffectOpen"   // The data exclude neither a gain of 0 nor the minimum effect. Limit: minimum effect.
 	AskedForMany ReasonCode = "AskedForMany" // Value: p of a gain above the minimum effect, before Holm's correction. This p would suffice for a single candidate. Limit: level. Count: candidates.
 	NotConfirmed ReasonCode = "NotConfirmed" // Superior in the race, but not confirmed. Value: p of a gain above the minimum effect in the race, after Holm's correction. Limit: level.
+	Starved      ReasonCode = "Starved"      // A gain, but trials whose clients and hosts had enough CPU do not show it.
 
 	IdenticalRuns ReasonCode = "IdenticalRuns" // A warning. Count: runs, which show no noise at all.
 )
@@ -110,6 +111,8 @@ func (r Reason) String() string {
 		return fmt.Sprintf("its p-value %s would suffice for a single candidate, but not for one of %d", short(r.Value), r.Count)
 	case NotConfirmed:
 		return fmt.Sprintf("it passed in the race (p = %s) but was not confirmed in fresh blocks", short(r.Value))
+	case Starved:
+		return "it is better, but only in runs in which clients or their hosts lacked CPU"
 	case IdenticalRuns:
 		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
 	}

@@ -242,6 +242,21 @@ func (a Assessment) Unconfirmed() Assessment {
 	return a
 }
 
+// Withheld returns the assessment of a candidate of whose trials some were starved: their clients or hosts lacked
+// CPU. The parameter without is the assessment without these trials. A gain has to be shown by them, too, so a
+// verdict that says more becomes that verdict or Inconclusive. Other verdicts stay.
+func (a Assessment) Withheld(without Assessment) Assessment {
+	gain := func(v Verdict) bool { return v == Superior || v == Better }
+	switch {
+	case !gain(a.Verdict):
+	case !gain(without.Verdict):
+		a.conclude(Inconclusive, Reason{Code: Starved})
+	case without.Verdict == Better:
+		return without
+	}
+	return a
+}
+
 func (a *Assessment) whyOpen() Reason {
 	minimum := a.criteria.MinimumEffect
 	small := a.P.Small <= a.levels.half // The interval then excludes the minimum effect.

@@ -310,10 +310,38 @@ func TestPassingARaceIsNotBeingConfirmed(t *testing.T) {
 	}
 }
 
+func TestAGainNeedsTrialsThatWereNotStarved(t *testing.T) {
+	criteria := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95}
+	judged := func(ratio float64, runs int) Assessment {
+		as, err := Judge(criteria, []Comparison{{Name: "a", Contrast: normalised(math.Log(ratio), 0.03, runs)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return as[0]
+	}
+	for name, c := range map[string]struct {
+		all, without Assessment
+		want         Verdict
+	}{
+		"the others show it, too":          {judged(1.4, 9), judged(1.38, 6), Superior},
+		"the others show less":             {judged(1.4, 9), judged(1.1, 6), Better},
+		"the others do not show it":        {judged(1.4, 9), judged(1.0, 6), Inconclusive},
+		"there are no others":              {judged(1.4, 9), judged(1.4, 0), Inconclusive},
+		"the others show more":             {judged(1.1, 9), judged(1.4, 6), Better},
+		"a loss stays, as it is no gain":   {judged(0.7, 9), judged(0.7, 0), Inferior},
+		"equivalence stays, as it is none": {Assessment{Verdict: Equivalent, Reasons: []Reason{{Code: WithinEquivalence}}}, judged(1.0, 0), Equivalent},
+	} {
+		got := c.all.Withheld(c.without)
+		if got.Verdict != c.want || (c.want == Inconclusive) != (got.Reasons[0].Code == Starved) {
+			t.Errorf("%s: %s because %v, want %s", name, got.Verdict, got.Reasons, c.want)
+		}
+	}
+}
+
 func TestEveryReasonHasAClause(t *testing.T) {
 	for _, code := range []ReasonCode{
 		TooFewRuns, NotSteady, Drifted, NoControls, Inert, RunsFailed, OtherLoad, NotStorage, HiddenWaits, ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown,
-		GainSizeOpen, GainRuledOut, EffectOpen, AskedForMany, NotConfirmed, IdenticalRuns,
+		GainSizeOpen, GainRuledOut, EffectOpen, AskedForMany, NotConfirmed, Starved, IdenticalRuns,
 	} {
 		if text := (Reason{Code: code}).String(); text == string(code) || strings.Contains(text, "%!") {
 			t.Errorf("%s has no sentence: %q", code, text)

@@ -2,14 +2,16 @@ package sweep
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
 // measurement is a valid run with its slot and its values.
 type measurement struct {
-	slot   Slot
-	values []float64 // objective, then constraints
+	slot    Slot
+	values  []float64 // objective, then constraints
+	starved bool
 }
 
 // block has the results of a block, from the attempt that was accepted. Earlier attempts, if any, do not count,
@@ -23,6 +25,9 @@ type block struct {
 	// logs hold ln(value) of each such candidate: of the objective, then of each constraint. They serve
 	// constraints that limit the metric itself.
 	logs map[int][]float64
+	// starved reports that a run of the block was starved. Which configuration it has does not matter: a setting
+	// that uses more CPU must not lose the blocks in which it does.
+	starved bool
 }
 
 // makeBlock compares each candidate of an attempt with the baseline. It interpolates the baseline to the
@@ -30,6 +35,7 @@ type block struct {
 func makeBlock(stage Stage, measured []measurement) (block, error) {
 	out := block{stage: stage, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
 	metrics := len(measured[0].values)
+	out.starved = slices.ContainsFunc(measured, func(m measurement) bool { return m.starved })
 	for metric := range metrics {
 		controls := controlsOf(measured, metric)
 		if metric == 0 {

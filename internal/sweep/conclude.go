@@ -259,12 +259,21 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 		parts = append(parts, best.Sentence(), "It does not win: "+NotKept(best.Constraints)+".")
 	default:
 		parts = append(parts, fmt.Sprintf("No candidate is shown to be better than the baseline by more than %.3g%%: %s.", 100*minimumEffect, c.Stop.clause()),
-			best.Sentence())
+			leads(best))
 	}
 	if c.WeakOrder {
 		parts = append(parts, "Values were measured in ascending and descending order, which is weaker than a random order.")
 	}
 	return strings.Join(parts, " ")
+}
+
+// leads returns the sentence on the best candidate. If it is Inconclusive, the sentence calls it the leader, unless
+// it was beaten by one that then turned out Invalid.
+func leads(best *Row) string {
+	if best.Assessment.Verdict == stats.Inconclusive && best.Left != CandidateBeaten {
+		return "Leader, not proven: " + best.Sentence()
+	}
+	return best.Sentence()
 }
 
 // NotKept names the constraints whose state is Broken or Unknown.

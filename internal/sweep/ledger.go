@@ -46,6 +46,7 @@ type Run struct {
 	Values  []float64 `json:"v,omitempty"`
 	Seconds int       `json:"t,omitempty"` // from the change of settings to this entry; earlier waits do not count. Less if the manager was restarted in between
 	MiB     int64     `json:"w,omitempty"` // written by the run
+	Starved bool      `json:"u,omitempty"` // a client or its host lacked CPU, in a valid run
 }
 
 // Rounded returns the run with the precision of the ledger. The planner always uses rounded runs, so it

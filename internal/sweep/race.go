@@ -34,25 +34,26 @@ func (j judgement) keepsConstraints() bool {
 }
 
 // judge assesses candidates on the blocks of one stage. The faults are reasons why a candidate's runs do not
-// count. Too few runs need no entry in faults, because stats.Judge counts the runs itself.
+// count. Too few runs need no entry in faults, because stats.Judge counts the runs itself. A gain has to be
+// shown by the blocks without starved runs, too.
 func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
 	criteria := r.raceCriteria()
 	if stage == Confirmation {
 		criteria = r.confirmationCriteria(r.confirm)
 	}
-	comparisons := make([]stats.Comparison, len(candidates))
-	for i, c := range candidates {
-		k, err := contrast(r.blocks, stage, c, 0)
+	assessments, err := r.assess(criteria, r.blocks, stage, candidates, faults)
+	if err != nil {
+		return nil, err
+	}
+	fed := slices.DeleteFunc(slices.Clone(r.blocks), func(b block) bool { return b.starved })
+	if len(fed) < len(r.blocks) {
+		without, err := r.assess(criteria, fed, stage, candidates, faults)
 		if err != nil {
 			return nil, err
 		}
-		comparisons[i] = stats.Comparison{
-			Name: r.configurations[c].Name, Contrast: k, Faults: faults[c], Beaten: r.left[c].why == CandidateBeaten,
+		for i := range assessments {
+			assessments[i] = assessments[i].Withheld(without[i])
 		}
-	}
-	assessments, err := stats.Judge(criteria, comparisons)
-	if err != nil {
-		return nil, err
 	}
 	out := make(map[int]judgement, len(candidates))
 	for i, c := range candidates {
@@ -75,6 +76,21 @@ func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Rea
 		out[c] = j
 	}
 	return out, nil
+}
+
+// assess returns the verdicts of one stage from some blocks, without regard to constraints.
+func (r *replay) assess(criteria stats.Criteria, blocks []block, stage Stage, candidates []int, faults map[int][]stats.Reason) ([]stats.Assessment, error) {
+	comparisons := make([]stats.Comparison, len(candidates))
+	for i, c := range candidates {
+		k, err := contrast(blocks, stage, c, 0)
+		if err != nil {
+			return nil, err
+		}
+		comparisons[i] = stats.Comparison{
+			Name: r.configurations[c].Name, Contrast: k, Faults: faults[c], Beaten: r.left[c].why == CandidateBeaten,
+		}
+	}
+	return stats.Judge(criteria, comparisons)
 }
 
 // gain returns a candidate's mean gain in the race on the log scale, with its noise. A positive

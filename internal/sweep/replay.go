@@ -100,7 +100,7 @@ func (r *replay) advance(run Run) error {
 	r.spent.add(run)
 	switch run.Outcome {
 	case Valid:
-		r.measured = append(r.measured, measurement{slot: slot, values: run.Values})
+		r.measured = append(r.measured, measurement{slot: slot, values: run.Values, starved: run.Starved})
 		return r.nextSlot()
 	case Interrupted:
 		r.note(Event{Code: BlockInterrupted})

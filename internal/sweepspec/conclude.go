@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxSummary = 448 // bytes
+	maxSummary = 480 // bytes
 	maxReason  = 24  // bytes
 )
 
@@ -51,29 +51,25 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 			out.Configurations[i+1].Verdict, out.Configurations[i+1].Reason = "", ""
 		}
 		if row.Configuration == standing.Best && row.Assessment.Ratio > 0 {
-			out.lead(i+1, row.Assessment)
+			out.lead(i+1, row.Assessment, row.Constraints)
 		}
 	}
 	return out, nil
 }
 
-// lead makes a candidate the best configuration, with its effect if its ratio is known, and reports whether it
-// did so. If the candidate is Inferior, the baseline becomes the best configuration instead, without an effect.
-func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
-	if a.Verdict == stats.Inferior {
-		o.Best = o.Configurations[0].Name
-		return false
+// lead makes a candidate the best configuration, with its effect, if it is proven to be better than the baseline
+// and keeps all constraints. Otherwise the baseline is the best configuration, without an effect.
+func (o *Outcome) lead(candidate int, a stats.Assessment, constraints []stats.ConstraintResult) {
+	o.Best = o.Configurations[0].Name
+	kept := !slices.ContainsFunc(constraints, func(k stats.ConstraintResult) bool { return k.State != stats.Kept })
+	if kept && (a.Verdict == stats.Superior || a.Verdict == stats.Better) {
+		o.Best, o.Effect = o.Configurations[candidate].Name, effectOf(math.Log(a.Ratio))
 	}
-	o.Best = o.Configurations[candidate].Name
-	if a.Ratio > 0 {
-		o.Effect = effectOf(math.Log(a.Ratio))
-	}
-	return true
 }
 
-// Conclude returns the outcome of an ended sweep. The argument named pools maps existing pools to the names of
+// Conclude returns the outcome of an ended sweep of the design Blocks. The argument named pools maps existing pools to the names of
 // their CephBlockPools. A pool without an entry has a CephBlockPool of the same name.
-func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
+func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
 		Configurations: table(planner, c.Standing),
@@ -88,19 +84,33 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 			continue
 		}
 		out.Verdict = v1alpha1.SweepVerdict(row.Assessment.Verdict)
-		if out.lead(i+1, row.Assessment) {
+		out.lead(i+1, row.Assessment, row.Constraints)
+		if row.Assessment.Verdict != stats.Inferior {
 			out.Constraints = constraintResults(spec, row.Constraints)
 		}
 	}
-	after := closedLoopOf(spec)
+	after := notesOf(ledger, out.Configurations) + closedLoopOf(spec)
 	if c.Winner != 0 {
 		after += withoutPatch(spec)
 		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools); err != nil {
 			return Outcome{}, err
 		}
 	}
-	out.Summary = ellipsis.Cut(c.Sentence, maxSummary-len(after)) + after
+	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner}
+	out.Summary = summaryOf(line, c.Sentence, after)
 	return out, nil
+}
+
+// notesOf returns the notes on the marks of the runs that count.
+func notesOf(ledger []Entry, rows []v1alpha1.ConfigurationResult) string {
+	var m marked
+	for _, e := range ledger {
+		if e.Counts() {
+			m.add(e.Mark(), e.Configuration == 0)
+		}
+	}
+	withheld := slices.ContainsFunc(rows, func(row v1alpha1.ConfigurationResult) bool { return row.Reason == string(stats.Starved) })
+	return m.notes(withheld, "run")
 }
 
 // closedLoopOf returns closedLoopObjective if the objective of a sweep is one of the percentiles that

@@ -7,22 +7,27 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-func TestTheBaselineIsBestIfEveryOtherConfigurationIsWorse(t *testing.T) {
+func TestTheBaselineIsBestUntilSomethingIsProvenBetter(t *testing.T) {
+	kept, broken, unknown := stats.ConstraintResult{State: stats.Kept}, stats.ConstraintResult{State: stats.Broken}, stats.ConstraintResult{State: stats.Unknown}
 	for name, c := range map[string]struct {
-		assessment stats.Assessment
-		best       string
-		effect     v1alpha1.Effect
-		leads      bool
+		assessment  stats.Assessment
+		constraints []stats.ConstraintResult
+		best        string
+		effect      v1alpha1.Effect
 	}{
-		"better":         {stats.Assessment{Verdict: stats.Superior, Ratio: 1.2}, "cap=4", "+20.0%", true},
-		"not decided":    {stats.Assessment{Verdict: stats.Inconclusive, Ratio: 0.95}, "cap=4", "-5.0%", true},
-		"not comparable": {stats.Assessment{Verdict: stats.Invalid}, "cap=4", "", true},
-		"worse":          {stats.Assessment{Verdict: stats.Inferior, Ratio: 0.892}, "baseline", "", false},
+		"better":                         {stats.Assessment{Verdict: stats.Superior, Ratio: 1.2}, nil, "cap=4", "+20.0%"},
+		"a little better":                {stats.Assessment{Verdict: stats.Better, Ratio: 1.04}, []stats.ConstraintResult{kept}, "cap=4", "+4.0%"},
+		"better, but breaks a limit":     {stats.Assessment{Verdict: stats.Superior, Ratio: 1.2}, []stats.ConstraintResult{kept, broken}, "baseline", ""},
+		"better, but perhaps at a limit": {stats.Assessment{Verdict: stats.Superior, Ratio: 1.2}, []stats.ConstraintResult{unknown}, "baseline", ""},
+		"not decided":                    {stats.Assessment{Verdict: stats.Inconclusive, Ratio: 1.9}, nil, "baseline", ""},
+		"equivalent":                     {stats.Assessment{Verdict: stats.Equivalent, Ratio: 1.01}, nil, "baseline", ""},
+		"not comparable":                 {stats.Assessment{Verdict: stats.Invalid}, nil, "baseline", ""},
+		"worse":                          {stats.Assessment{Verdict: stats.Inferior, Ratio: 0.892}, nil, "baseline", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Outcome{Configurations: []v1alpha1.ConfigurationResult{{Name: "baseline"}, {Index: 1, Name: "cap=4"}}}
-			if leads := o.lead(1, c.assessment); leads != c.leads || o.Best != c.best || o.Effect != c.effect {
-				t.Errorf("%t, best %q %s", leads, o.Best, o.Effect)
+			if o.lead(1, c.assessment, c.constraints); o.Best != c.best || o.Effect != c.effect {
+				t.Errorf("best %q %s", o.Best, o.Effect)
 			}
 		})
 	}

@@ -187,7 +187,7 @@ func (s story) play(t testing.TB) string {
 		progress := ProgressOf(next)
 		status.Progress = &progress
 		if next.Action == sweep.Conclude {
-			outcome, err := Conclude(&object.Spec, planner, next.Conclusion, s.pools)
+			outcome, err := Conclude(&object.Spec, planner, ledger, next.Conclusion, s.pools)
 			if err != nil {
 				t.Fatal(err)
 			}

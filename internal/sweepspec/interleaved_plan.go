@@ -300,6 +300,16 @@ func writesInSession(spec *Spec) bool {
 	return ok && writtenPerSecond(phase, 1) > 0
 }
 
+// offeredInSession returns the rate that all clients of a session together have to reach.
+func offeredInSession(spec *Spec) session.Offered {
+	phase, ok := sessionPhase(spec)
+	if !ok {
+		return session.Offered{}
+	}
+	traits, clients := engine.TraitsOf(&phase), float64(max(1, spec.Template.Clients.Count))
+	return session.Offered{IOPS: clients * traits.OfferedIOPS, BytesPerSecond: clients * traits.OfferedBytesPerSecond}
+}
+
 // Ramp returns the warm-up time of a session's load.
 func Ramp(spec *Spec) time.Duration {
 	phase, _ := sessionPhase(spec)

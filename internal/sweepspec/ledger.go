@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -23,12 +24,27 @@ type Entry struct {
 	Validity v1alpha1.SweepRunValidity
 }
 
+// Counts reports whether the run counts, be it marked or not.
+func (e Entry) Counts() bool {
+	return e.Validity == v1alpha1.SweepRunValid || e.Mark() != ""
+}
+
+// Mark returns the mark of a run that counts.
+func (e Entry) Mark() fitness.Mark {
+	switch e.Validity {
+	case v1alpha1.SweepRunStarved, v1alpha1.SweepRunThrottled, v1alpha1.SweepRunBelowRate:
+		return fitness.Mark(e.Validity)
+	default:
+		return ""
+	}
+}
+
 // NewEntry returns the entry for a slot. It rounds numbers to the digits that status stores, so that the
 // planner decides alike before and after a restart.
 func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []float64, seconds int, mib int64) Entry {
 	run := sweep.Run{
 		Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration,
-		Outcome: outcomeOf(validity),
+		Outcome: outcomeOf(validity), Starved: fitness.Mark(validity).Starves(),
 		Seconds: min(max(seconds, 0), maxSeconds), MiB: min(max(mib, 0), maxMiB),
 	}
 	for _, v := range values {
@@ -43,7 +59,7 @@ func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []floa
 // readValues makes the outcome Valid if the run has values.
 func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
 	switch v {
-	case v1alpha1.SweepRunValid, v1alpha1.SweepRunDrifted:
+	case v1alpha1.SweepRunValid, v1alpha1.SweepRunStarved, v1alpha1.SweepRunThrottled, v1alpha1.SweepRunBelowRate, v1alpha1.SweepRunDrifted:
 		return sweep.Valid
 	case v1alpha1.SweepRunNotSteady:
 		return sweep.NotSteady
@@ -98,12 +114,13 @@ func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	out := make([]v1alpha1.SweepRun, len(ledger))
 	for i, e := range ledger {
 		if e.Outcome == sweep.Valid {
-			e.Validity = v1alpha1.SweepRunValid
 			switch {
 			case discarded[attempt{e.Block, e.Attempt}]:
 				e.Validity = v1alpha1.SweepRunDiscarded
 			case e.Attempt < latest[e.Block]:
 				e.Validity = v1alpha1.SweepRunDrifted
+			case e.Validity == v1alpha1.SweepRunDrifted, e.Validity == v1alpha1.SweepRunDiscarded:
+				e.Validity = v1alpha1.SweepRunValid
 			}
 		}
 		out[i] = e.line(i + 1)
@@ -202,7 +219,7 @@ func (e *Entry) readValues(text string) error {
 	if !slices.Contains(validities(), e.Validity) {
 		return fmt.Errorf("%q is not the validity of a run", e.Validity)
 	}
-	e.Outcome = outcomeOf(e.Validity)
+	e.Outcome, e.Starved = outcomeOf(e.Validity), fitness.Mark(e.Validity).Starves()
 	if text == "-" {
 		if e.Outcome == sweep.Valid {
 			return fmt.Errorf("it is %s and has no values", e.Validity)
@@ -225,7 +242,7 @@ func (e *Entry) readValues(text string) error {
 
 func validities() []v1alpha1.SweepRunValidity {
 	return []v1alpha1.SweepRunValidity{
-		v1alpha1.SweepRunValid, v1alpha1.SweepRunNotSteady, v1alpha1.SweepRunDrifted, v1alpha1.SweepRunInert,
+		v1alpha1.SweepRunValid, v1alpha1.SweepRunStarved, v1alpha1.SweepRunThrottled, v1alpha1.SweepRunBelowRate, v1alpha1.SweepRunNotSteady, v1alpha1.SweepRunDrifted, v1alpha1.SweepRunInert,
 		v1alpha1.SweepRunDisturbed, v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed, v1alpha1.SweepRunDiscarded,
 	}
 }

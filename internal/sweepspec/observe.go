@@ -66,7 +66,20 @@ func (e Evidence) judge(spec *Spec) (v1alpha1.SweepRunValidity, string, []float6
 		}
 		values = append(values, value)
 	}
-	return v1alpha1.SweepRunValid, "", values
+	return markOf(spec, status.Phases), "", values
+}
+
+// markOf returns the validity of a run that counts: with the mark of the phases that the verdict uses, or Valid.
+func markOf(spec *Spec, phases []v1alpha1.PhaseResult) v1alpha1.SweepRunValidity {
+	for _, mark := range []v1alpha1.ResultMark{v1alpha1.MarkThrottled, v1alpha1.MarkStarved, v1alpha1.MarkBelowRate} {
+		for _, r := range references(spec) {
+			at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
+			if at >= 0 && slices.Contains(phases[at].Marks, mark) {
+				return v1alpha1.SweepRunValidity(mark)
+			}
+		}
+	}
+	return v1alpha1.SweepRunValid
 }
 
 func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {

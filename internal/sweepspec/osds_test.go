@@ -85,7 +85,7 @@ func TestTheWinnerOfOSDsHasNoPatch(t *testing.T) {
 		says   bool
 	}{"a winner": {1, true}, "none": {0, false}} {
 		sentence := strings.Repeat("osds=2 wins. ", 60)
-		out, err := Conclude(spec, planner, &sweep.Conclusion{Standing: sweep.Standing{Best: tc.winner}, Winner: tc.winner, Sentence: sentence}, nil)
+		out, err := Conclude(spec, planner, nil, &sweep.Conclusion{Standing: sweep.Standing{Best: tc.winner}, Winner: tc.winner, Sentence: sentence}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -39,6 +40,20 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
+// Marked adds the mark of a session to its entries. A void session has no mark, because it does not count, and
+// the lines of constraints have none, because they follow a line that has.
+func Marked(entries []SessionEntry, mark fitness.Mark) []SessionEntry {
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.isDwells() && mark.Starves():
+			e.Validity = v1alpha1.SweepSessionStarvedDwells
+		case e.Validity == v1alpha1.SweepSessionValid && mark != "":
+			e.Validity = v1alpha1.SweepSessionValidity(mark)
+		}
+	}
+	return entries
+}
+
 // EnterDwells returns the ledger entry of a session of dwells. The second result is the reason why the session
 // is void; "" if it is valid.
 func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
@@ -55,6 +70,8 @@ type KeptSession interface {
 	// Dwells returns the ratio that a session of dwells measured between a candidate and the baseline. It
 	// returns false if the session does not consist of dwells.
 	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
+	// Marked returns the mark of the session.
+	Marked(q session.Question) fitness.Mark
 }
 
 // Replayed is an interleaved sweep that was judged again from the evidence of its sessions.
@@ -130,7 +147,7 @@ func replaySession(q session.Question, own []SessionEntry, kept []KeptSession) R
 		}
 		out.Entries, out.Why = EnterSession(first.Session, summary, has, err, first.Seconds, first.MiB)
 	}
-	out.Kept = true
+	out.Entries, out.Kept = Marked(out.Entries, kept[at].Marked(q)), true
 	out.Same = slices.Equal(WriteSessions(out.Entries), WriteSessions(own))
 	return out
 }

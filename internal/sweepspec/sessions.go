@@ -2,6 +2,7 @@ package sweepspec
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -32,6 +34,18 @@ type SessionEntry struct {
 	Validity v1alpha1.SweepSessionValidity
 }
 
+// Mark returns the mark of the session, if the entry has figures of the objective.
+func (e SessionEntry) Mark() fitness.Mark {
+	switch e.Validity {
+	case v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate:
+		return fitness.Mark(e.Validity)
+	case v1alpha1.SweepSessionStarvedDwells:
+		return fitness.Starved
+	default:
+		return ""
+	}
+}
+
 // VoidSession returns the entry of a session that does not count.
 func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib int64) SessionEntry {
 	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
@@ -47,7 +61,9 @@ func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) S
 	}
 }
 
-func (e SessionEntry) isDwells() bool { return e.Validity == v1alpha1.SweepSessionDwells }
+func (e SessionEntry) isDwells() bool {
+	return e.Validity == v1alpha1.SweepSessionDwells || e.Validity == v1alpha1.SweepSessionStarvedDwells
+}
 
 // contrast converts the entry of a session of dwells to the ratio that the dwells measured.
 func (e SessionEntry) contrast() stats.Contrast {
@@ -116,16 +132,20 @@ func readSession(line string) (SessionEntry, error) {
 	if !slices.Contains(sessionValidities(), e.Validity) {
 		return e, fmt.Errorf("%q is not the validity of a session", e.Validity)
 	}
-	counts := []v1alpha1.SweepSessionValidity{v1alpha1.SweepSessionValid, v1alpha1.SweepSessionConstraint, v1alpha1.SweepSessionDwells}
-	e.Void = !slices.Contains(counts, e.Validity)
+	e.Void = !slices.Contains(countingValidities(), e.Validity)
 	return e, nil
 }
 
-func sessionValidities() []v1alpha1.SweepSessionValidity {
+func countingValidities() []v1alpha1.SweepSessionValidity {
 	return []v1alpha1.SweepSessionValidity{
-		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionInterrupted, v1alpha1.SweepSessionFailed,
-		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven, v1alpha1.SweepSessionDwells, v1alpha1.SweepSessionConstraint,
+		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate,
+		v1alpha1.SweepSessionConstraint, v1alpha1.SweepSessionDwells, v1alpha1.SweepSessionStarvedDwells,
 	}
+}
+
+func sessionValidities() []v1alpha1.SweepSessionValidity {
+	return append(countingValidities(), v1alpha1.SweepSessionInterrupted, v1alpha1.SweepSessionFailed,
+		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven)
 }
 
 // Sessions is the state of an interleaved sweep. It depends only on the spec, the plan and the entries of the
@@ -148,6 +168,8 @@ type Sessions struct {
 
 	window time.Duration // length in the next session, wash-out included
 	judged []session.Summary
+	// starvedDwells has the candidates whose dwells were starved.
+	starvedDwells map[int]bool
 	// tooManyVoid reports that more sessions are void than guardrails.maxFailedRuns allows.
 	tooManyVoid bool
 	cost        spent
@@ -165,7 +187,7 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &Sessions{Next: 1, window: windowOf(plan), spec: spec, plan: plan, dwells: map[int]stats.Contrast{}}
+	s := &Sessions{Next: 1, window: windowOf(plan), spec: spec, plan: plan, dwells: map[int]stats.Contrast{}, starvedDwells: map[int]bool{}}
 	if err := s.decide(fixed); err != nil {
 		return nil, err
 	}
@@ -201,7 +223,20 @@ func (s *Sessions) judge() error {
 	if err != nil {
 		return err
 	}
-	s.Findings, err = session.Judge(q, s.judged, s.dwells)
+	if s.Findings, err = session.Judge(q, s.judged, s.dwells); err != nil {
+		return err
+	}
+	return s.withholdStarved(q)
+}
+
+// withholdStarved withholds a gain that only starved trials prove, be they windows or dwells.
+func (s *Sessions) withholdStarved(q session.Question) error {
+	fed, dwells := session.Fed(s.judged), maps.Clone(s.dwells)
+	maps.DeleteFunc(dwells, func(candidate int, _ stats.Contrast) bool { return s.starvedDwells[candidate] })
+	without, err := session.Judge(q, fed, dwells)
+	if err == nil {
+		s.Findings = session.Withhold(s.Findings, without)
+	}
 	return err
 }
 
@@ -212,14 +247,14 @@ func (s *Sessions) add(own []SessionEntry) {
 	s.cost.add(own[0])
 	switch {
 	case own[0].isDwells():
-		s.dwells[own[0].Candidate] = own[0].contrast()
+		s.dwells[own[0].Candidate], s.starvedDwells[own[0].Candidate] = own[0].contrast(), own[0].Mark().Starves()
 		return
 	case own[0].Void:
 		s.Void++
 		return
 	}
 	s.Valid++
-	sum := session.Summary{Constraints: make([][]switchback.Entry, len(s.spec.Constraints))}
+	sum := session.Summary{Constraints: make([][]switchback.Entry, len(s.spec.Constraints)), Mark: own[0].Mark()}
 	for _, e := range own {
 		e.addTo(&sum)
 	}
@@ -303,6 +338,7 @@ func (s *Sessions) Question() (session.Question, error) {
 		},
 		Objective:   session.Figure{Metric: objective.Metric, Direction: objective.Direction},
 		Constraints: constraints,
+		Offered:     offeredInSession(s.spec),
 	}, nil
 }
 
@@ -484,8 +520,8 @@ func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decisio
 	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
 }
 
-// Sentence states the outcome in plain English: in full for the best candidate, and briefly for each other
-// candidate.
+// Sentence states the outcome for the best candidate in plain English. The recommendation before it has the
+// other candidates.
 func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	best := s.Best()
 	if best == 0 {
@@ -503,10 +539,18 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 			claim += ", " + string(switchback.ThisHour)
 		}
 	}
-	text := fmt.Sprintf("%s is %s %s: %s times the baseline (%s to %s), by %s in %s.",
-		name, f.Verdict, claim, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High),
+	says := fmt.Sprintf("is %s %s", f.Verdict, claim)
+	if f.Verdict == stats.Inconclusive {
+		says = fmt.Sprintf("leads, not proven, %s", claim)
+	}
+	better := "higher"
+	if s.spec.Objective.Metric.LowerIsBetter() {
+		better = "lower"
+	}
+	text := fmt.Sprintf("%s %s: %s times the baseline (%s to %s; %s is better), by %s in %s.",
+		name, says, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High), better,
 		s.amount(best), plural(s.Valid, "session"))
-	return text + s.ofConstraints(f) + s.ofDwells(best) + s.caveat(f) + s.others(planner, best)
+	return text + s.ofConstraints(f) + s.ofDwells(best) + s.caveat(f)
 }
 
 // ofConstraints says which constraints prevent a win; "" if no constraint does.
@@ -530,18 +574,6 @@ func (s *Sessions) ofDwells(candidate int) string {
 	return fmt.Sprintf(" When each setting stayed applied for %d minutes, twice, the ratio was %s, %s.", int(session.DwellTime.Minutes()), ratioText(math.Exp(k.LogRatio)), agree)
 }
 
-// others lists the verdicts on all candidates except the best.
-func (s *Sessions) others(planner *sweep.Planner, best int) string {
-	var text strings.Builder
-	for c, f := range s.Findings {
-		if a := f.Windows; c+1 != best {
-			fmt.Fprintf(&text, " %s is %s: %s (%s to %s).", NameOf(c+1, planner.Configurations()[c+1]), f.Verdict,
-				ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High))
-		}
-	}
-	return text.String()
-}
-
 // caveat names a question that the sessions have left open, and says how to answer it; "" without such a
 // question.
 func (s *Sessions) caveat(f session.Finding) string {
@@ -554,6 +586,8 @@ func (s *Sessions) caveat(f session.Finding) string {
 		return " Use design Blocks, in which a setting stays applied for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
 		return " In switched windows they are equivalent, but settings that stay applied for minutes were not measured: " + s.adviceForDwells(f)
+	case whyOf(f) == string(stats.Starved):
+		return "" // More windows on these hosts would not help, and the notes say so.
 	case f.Windows.Verdict == stats.Inconclusive:
 		return s.missing(f.Windows)
 	case f.Claim == switchback.SwitchedWindows:
@@ -682,7 +716,8 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 		f := s.of(best)
 		// The effect is the ratio that the windows measured, but the verdict may differ from the verdict of
 		// the windows.
-		if leads := out.lead(best, stats.Assessment{Ratio: f.Windows.Ratio, Verdict: f.Verdict}); leads {
+		out.lead(best, stats.Assessment{Ratio: f.Windows.Ratio, Verdict: f.Verdict}, f.Constraints)
+		if f.Verdict != stats.Inferior {
 			out.Constraints = constraintResults(s.spec, f.Constraints)
 		}
 	}
@@ -690,8 +725,8 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 		return out, nil
 	}
 	out.Verdict, out.Claim = v1alpha1.SweepVerdict(s.of(max(best, 1)).Verdict), s.Claim()
-	after := closedLoopOf(s.spec)
-	out.Summary = ellipsis.Cut(s.Sentence(planner), maxSummary-len(after)) + after
+	line := recommendation{spec: s.spec, configurations: configurations, rows: out.Configurations, leader: best, winner: s.Winner(), claim: out.Claim}
+	out.Summary = summaryOf(line, s.Sentence(planner), s.notes()+closedLoopOf(s.spec))
 	if w := s.Winner(); w > 0 {
 		var err error
 		if out.Patches, err = Patches(s.spec, configurations[w].Values, pools); err != nil {
@@ -699,6 +734,16 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 		}
 	}
 	return out, nil
+}
+
+// notes returns the notes on the marks of the sessions that count. Each session has windows of the baseline.
+func (s *Sessions) notes() string {
+	var m marked
+	for _, sum := range s.judged {
+		m.add(sum.Mark, true)
+	}
+	withheld := slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return whyOf(f) == string(stats.Starved) })
+	return m.notes(withheld, "session")
 }
 
 // windowsReason says why a candidate is Inconclusive, whether or not its windows alone support a verdict.

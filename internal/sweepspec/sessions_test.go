@@ -17,6 +17,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
@@ -47,6 +48,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.203973, StdDev: 0.0123, P: 0.9992, Late: -0.51, Lag: 1.22}, Seconds: 260, MiB: 4096, Validity: v1alpha1.SweepSessionValid},
 		VoidSession(2, v1alpha1.SweepSessionInterrupted, 70, 12),
 		dwellsOf(3, 1, stats.Contrast{LogRatio: -0.01, StdDev: 0.04, Runs: 4}, 1100, 7),
+		Marked([]SessionEntry{dwellsOf(4, 1, stats.Contrast{LogRatio: -0.01, StdDev: 0.04, Runs: 4}, 1100, 7)}, fitness.Throttled)[0],
 	}
 	lines := WriteSessions(entries)
 	again, err := ReadSessions(lines)
@@ -222,6 +224,60 @@ func TestSessionsComeToAnEnd(t *testing.T) {
 	}
 }
 
+// No starved session alone makes Superior or Better.
+func TestStarvedSessionsProveNoGain(t *testing.T) {
+	session := func(number int, mean float64, validity v1alpha1.SweepSessionValidity) SessionEntry {
+		return SessionEntry{Entry: switchback.Entry{Session: number, Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.02}, Seconds: 240, Validity: validity}
+	}
+	gains := func(validities ...v1alpha1.SweepSessionValidity) (all []SessionEntry) {
+		for i, validity := range validities {
+			all = append(all, session(i+1, 0.5+0.01*float64(i%2), validity))
+		}
+		return all
+	}
+	const valid, starved, throttled, below = v1alpha1.SweepSessionValid, v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate
+	read := strings.Replace(switchedPatch, "parameters:", "template: {phases: [{name: write, fio: {pattern: RandRead, rateIOPS: 300}}]}, parameters:", 1)
+	general := strings.Replace(read, "{sessions: 1}", "{sessions: 6}", 1)
+	for name, c := range map[string]struct {
+		patch   string
+		entries []SessionEntry
+		verdict v1alpha1.SweepVerdict // "" if it goes on
+		reason  string
+		says    string
+	}{
+		"one that was not":             {read, gains(valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
+		"one that was":                 {read, gains(starved), v1alpha1.VerdictInconclusive, "Starved", "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
+		"one at its CPU limit":         {read, gains(throttled), v1alpha1.VerdictInconclusive, "Starved", "lacked CPU"},
+		"a missed rate is an outcome":  {read, gains(below), v1alpha1.VerdictSuperior, "ThresholdExceeded", "The baseline misses the offered rate, too: lower the rate."},
+		"a loss":                       {read, []SessionEntry{session(1, -0.5, starved)}, v1alpha1.VerdictInferior, "LossShown", ""},
+		"three of six are enough":      {general, gains(starved, valid, starved, valid, starved, valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
+		"two of three are not":         {general, gains(starved, valid, valid), "", "", ""},
+		"all six":                      {general, gains(starved, starved, starved, starved, starved, starved), v1alpha1.VerdictInconclusive, "Starved", "in 6 of 6 sessions"},
+		"three that were not decide":   {general, gains(valid, valid, valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
+		"two of six that were not":     {general, gains(starved, valid, starved, valid, starved, starved), v1alpha1.VerdictInconclusive, "Starved", "in 4 of 6 sessions"},
+		"some below and some too busy": {general, gains(below, below, valid, starved, starved, starved), v1alpha1.VerdictSuperior, "ThresholdExceeded", "lower the rate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, plan, planner := sessionPlan(t, c.patch)
+			again, err := ReadSessions(WriteSessions(c.entries))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := SessionsOf(spec, plan, again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Outcome(planner, nil)
+			if err != nil || out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.says) {
+				t.Errorf("%s because %s, %v: %s", out.Verdict, out.Configurations[1].Reason, err, out.Summary)
+			}
+			if wins := c.verdict == v1alpha1.VerdictSuperior; wins != (len(out.Patches) > 0) || wins != (s.Winner() > 0) {
+				t.Errorf("winner %d, patches %v", s.Winner(), out.Patches)
+			}
+		})
+	}
+}
+
 func TestTimeLeftIsThatOfAllSessions(t *testing.T) {
 	several := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 4}", 1)
 	valid := func(n int) SessionEntry {
@@ -290,7 +346,7 @@ func TestPlanOfASessionWithBackgroundLoad(t *testing.T) {
 	}
 }
 
-func TestSentenceHasAllCandidates(t *testing.T) {
+func TestASummaryHasAllCandidates(t *testing.T) {
 	worse := switchback.Entry{Session: 1, Candidate: 1, Groups: 8, Mean: -2.3, StdDev: 0.1}
 	for name, c := range map[string]struct {
 		same switchback.Entry
@@ -298,17 +354,17 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 	}{
 		"windows are too few": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
-			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.936 to 1.070), by 8 pairs of windows in 1 session." +
+			"cap=512 leads, not proven, in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows in 1 session." +
 				" About 11 more pairs of windows would show that windows are equivalent; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 		"windows are enough": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
-			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009), by 8 pairs of windows in 1 session." +
+			"cap=512 leads, not proven, in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows in 1 session." +
 				" In switched windows they are equivalent, but settings that stay applied for minutes were not measured: use 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
-			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 0.942 times the baseline (0.881 to 1.007), by 8 pairs of windows in 1 session." +
+			"cap=512 leads, not proven, in switched windows only, on this pool, in this hour: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows in 1 session." +
 				" About 12 more pairs of windows would decide; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 	} {
@@ -318,13 +374,16 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := c.want + " cap=1 is Inferior: 0.100 (0.092 to 0.109)."
-			if diff := cmp.Diff(want, s.Sentence(planner)); diff != "" {
+			if diff := cmp.Diff(c.want, s.Sentence(planner)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			out, err := s.Outcome(planner, nil)
-			if err != nil || out.Configurations[1].Verdict != v1alpha1.VerdictInferior || out.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || out.Summary != want {
+			if err != nil || out.Configurations[1].Verdict != v1alpha1.VerdictInferior || out.Configurations[2].Verdict != v1alpha1.VerdictInconclusive {
 				t.Errorf("%+v, %v", out, err)
+			}
+			line, rest, _ := strings.Cut(out.Summary, "\n")
+			if rest != c.want || !strings.HasPrefix(line, "512: no difference proven (IOPS ") || !strings.HasSuffix(line, "). 1: 90 % slower. Keep 256.") {
+				t.Errorf("summary %q", out.Summary)
 			}
 		})
 	}

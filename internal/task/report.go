@@ -107,4 +107,21 @@ type Usage struct {
 	Periods          *int64   `json:"periods,omitempty"`
 	// MaxResidentBytes is the largest resident memory of the engine. It is at least the runner's own size.
 	MaxResidentBytes int64 `json:"maxResidentBytes"`
+	// Seconds is the time for which the figures of throttling and the following ones were counted; 0 in
+	// reports of versions that did not count them. A figure is nil if the kernel does not report it.
+	Seconds float64 `json:"seconds,omitempty"`
+	// WaitedSeconds is the time in which a thread of the container was ready, but had no CPU.
+	WaitedSeconds *float64 `json:"waitedSeconds,omitempty"`
+	// HostCPUSeconds is the time of all CPUs of the client's host together. In HostBusySeconds of it they
+	// neither were idle nor waited for I/O. This includes HostStolenSeconds, in which the hypervisor had them.
+	HostCPUSeconds    float64  `json:"hostCPUSeconds,omitempty"`
+	HostBusySeconds   *float64 `json:"hostBusySeconds,omitempty"`
+	HostStolenSeconds *float64 `json:"hostStolenSeconds,omitempty"`
+	// HostSaturatedSeconds is the time, in parts of about a second, in which the CPUs of the client's host
+	// together were busy for SaturatedShare or more.
+	HostSaturatedSeconds *float64 `json:"hostSaturatedSeconds,omitempty"`
 }
+
+// SaturatedShare is the share of the CPU time of a host from which on the host counts as saturated. A thread
+// that becomes ready then nearly always waits for a CPU.
+const SaturatedShare = 0.95

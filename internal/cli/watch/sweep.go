@@ -216,7 +216,7 @@ func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		}
 		rows[i] = []string{report.FigureName(r.MetricReference), limit, report.Interval(r.Low, r.High, unit), string(r.Outcome)}
 	}
-	terminal.Append(out, "\nConstraints, for %s:\n", s.Status.Best)
+	terminal.Append(out, "\nConstraints, for %s:\n", report.Leader(s))
 	terminal.WriteTable(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
 }
 
@@ -273,7 +273,7 @@ func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
 	last := 0
 	for i, e := range slices.Backward(ledger) {
-		if e.Validity != v1alpha1.SweepRunValid || len(ledger)-i > int(s.Spec.HistoryLimit) {
+		if !e.Counts() || len(ledger)-i > int(s.Spec.HistoryLimit) {
 			continue
 		}
 		if best >= 0 && e.Configuration == int(s.Status.Configurations[best].Index) {

@@ -147,7 +147,8 @@ func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string
 // constraints, the validity is only the kind of the line.
 func counts(validity string) bool {
 	switch validity {
-	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepSessionDwells), string(v1alpha1.SweepSessionConstraint):
+	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepRunStarved), string(v1alpha1.SweepRunThrottled), string(v1alpha1.SweepRunBelowRate),
+		string(v1alpha1.SweepSessionDwells), string(v1alpha1.SweepSessionStarvedDwells), string(v1alpha1.SweepSessionConstraint):
 		return true
 	}
 	return false

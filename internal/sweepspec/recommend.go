@@ -1,0 +1,208 @@
+package sweepspec
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/fitness"
+	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
+)
+
+// mostNamed is the largest number of candidates that a recommendation names.
+const mostNamed = 3
+
+// recommendation is the first line of a summary: what the sweep found out about each candidate, and which
+// configuration to use.
+type recommendation struct {
+	spec           *Spec
+	configurations []sweep.Configuration
+	rows           []v1alpha1.ConfigurationResult // of all configurations, with verdicts
+	leader, winner int                            // indexes of configurations; 0 for none
+	claim          v1alpha1.SweepClaim
+}
+
+// String returns the line without its end, which says whether everything is restored; see [WithRestored].
+func (r recommendation) String() string {
+	order := []int{}
+	for c := 1; c < len(r.rows); c++ {
+		order = append(order, c)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.rank(a), r.rank(b)) })
+	var parts []string
+	for at, c := range order {
+		if at == mostNamed-1 && len(order) > mostNamed {
+			parts = append(parts, fmt.Sprintf("%d others: see the table.", len(order)-at))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s.", r.name(c), r.finding(c, at == 0)))
+	}
+	return strings.Join(append(parts, r.advice()), " ")
+}
+
+// rank puts the leader first.
+func (r recommendation) rank(c int) int {
+	if c == r.leader {
+		return 0
+	}
+	return 1
+}
+
+// advice says which configuration to use. A verdict that holds for this hour only, or for switched windows only,
+// is no reason for a change.
+func (r recommendation) advice() string {
+	base := "the baseline"
+	if len(r.spec.Parameters) == 1 {
+		base = r.name(0)
+	}
+	switch {
+	case r.winner == 0:
+		return fmt.Sprintf("Keep %s.", base)
+	case r.claim != "" && r.claim != v1alpha1.ClaimThisCluster:
+		return fmt.Sprintf("Keep %s until a longer sweep confirms %s.", base, r.name(r.winner))
+	}
+	return fmt.Sprintf("Use %s.", r.name(r.winner))
+}
+
+// name returns the value of the only parameter, or the name of a configuration with several.
+func (r recommendation) name(c int) string {
+	if len(r.spec.Parameters) == 1 && len(r.spec.Configurations) == 0 {
+		return r.configurations[c].Values[string(r.spec.Parameters[0].Name)].String()
+	}
+	return NameOf(c, r.configurations[c])
+}
+
+// finding says what was found out about a candidate. The first candidate of a line also names the metric.
+func (r recommendation) finding(c int, first bool) string {
+	row := r.rows[c]
+	ratio, err := figure.ParseDecimal(row.Ratio)
+	if err != nil || row.Verdict == v1alpha1.VerdictInvalid {
+		return "no verdict"
+	}
+	reach := r.reach(row, first)
+	switch row.Verdict {
+	case v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter:
+		text := r.speed(ratio) + reach
+		if c != r.winner && row.Reason == string(sweep.ConstraintBroken) {
+			return text + ", but it breaks a constraint"
+		}
+		if row.Verdict == v1alpha1.VerdictBetter {
+			return text + ", less than minimumEffect"
+		}
+		return text
+	case v1alpha1.VerdictInferior:
+		return r.speed(ratio)
+	case v1alpha1.VerdictEquivalent:
+		return "no relevant difference" + reach
+	case v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid:
+	}
+	switch row.Reason {
+	case string(sweep.CandidateBeaten):
+		return "beaten in the race"
+	case string(stats.Starved):
+		return "not proven, because CPU was short" + reach
+	case string(stats.NotConfirmed):
+		return "not confirmed" + reach
+	}
+	return "no difference proven" + reach
+}
+
+// speed converts a ratio to words. A latency of 1.66 times the baseline's is 66 % slower, and so is a rate of 0.34
+// times the baseline's.
+func (r recommendation) speed(ratio float64) string {
+	word := "slower"
+	if (ratio > 1) != r.spec.Objective.Metric.LowerIsBetter() {
+		word = "faster"
+	}
+	return percentText(math.Abs(ratio-1)) + " " + word
+}
+
+// reach returns the interval of a ratio as differences, in brackets; "" for an unknown interval.
+func (r recommendation) reach(row v1alpha1.ConfigurationResult, named bool) string {
+	low, err := figure.ParseDecimal(row.Low)
+	if err != nil {
+		return ""
+	}
+	high, err := figure.ParseDecimal(row.High)
+	if err != nil {
+		return ""
+	}
+	metric := ""
+	if named {
+		metric = string(r.spec.Objective.Metric) + " "
+	}
+	return fmt.Sprintf(" (%s%s to %s)", metric, signed(low-1), signed(high-1))
+}
+
+func signed(difference float64) string {
+	if difference < 0 {
+		return "−" + percentText(-difference)
+	}
+	return "+" + percentText(difference)
+}
+
+// percentText formats a fraction of at least 0 with two significant digits, or all digits before the point.
+func percentText(fraction float64) string {
+	percent := 100 * fraction
+	if percent < 9.95 {
+		return fmt.Sprintf("%.1f %%", percent)
+	}
+	return fmt.Sprintf("%.0f %%", math.Min(percent, 999_999))
+}
+
+// roomForRestored is the number of bytes that [WithRestored] may add.
+const roomForRestored = 28
+
+// summaryOf returns a summary: the recommendation in a line of its own, the sentences that explain it, and notes,
+// which are never shortened.
+func summaryOf(r recommendation, sentence, notes string) string {
+	const mostOfLine = 224
+	line := ellipsis.Cut(r.String(), mostOfLine) + "\n"
+	return line + ellipsis.Cut(sentence, max(maxSummary-roomForRestored-len(line)-len(notes), 0)) + notes
+}
+
+// WithRestored adds to the first line of a summary what became of the settings. It leaves a summary alone that
+// has the addition already, or has no room for it.
+func WithRestored(summary, restored string) string {
+	line, rest, has := strings.Cut(summary, "\n")
+	if restored == "" || !has || strings.HasSuffix(line, restored) || len(summary)+len(restored)+1 > maxSummary {
+		return summary
+	}
+	return line + " " + restored + "\n" + rest
+}
+
+// marked counts the trials of a sweep that count: all of them, those that were starved, and those of the
+// baseline that had enough CPU, with and without the offered rate.
+type marked struct{ all, starved, baselines, below int }
+
+func (m *marked) add(mark fitness.Mark, baseline bool) {
+	m.all++
+	switch {
+	case mark.Starves():
+		m.starved++
+	case baseline && mark == fitness.BelowRate:
+		m.below++
+		m.baselines++
+	case baseline:
+		m.baselines++
+	}
+}
+
+// notes says whether a gain was withheld, and whether the offered rate is too high, because the baseline misses
+// it in most trials.
+func (m marked) notes(withheld bool, of string) string {
+	text := ""
+	if withheld {
+		text = fmt.Sprintf(" The gain is not proven, because clients or their hosts lacked CPU in %d of %s. End other work on these hosts, and repeat the sweep.", m.starved, plural(m.all, of))
+	}
+	if 2*m.below > m.baselines {
+		text += " The baseline misses the offered rate, too: lower the rate."
+	}
+	return text
+}
