@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -41,6 +42,8 @@ type preflight struct {
 	maySwitch func(v1alpha1.ConfigParameter) bool
 	// maySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	maySwitchPools bool
+	// notes has sentences for the user: what the plan counts as the baseline, and why.
+	notes []string
 }
 
 // makePlan observes the cluster, and writes the plan into status once the cluster is healthy and quiescent.
@@ -69,13 +72,16 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	came := effect{edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Plan, s.Environment = plan, environment
 		if spec.Mode == v1alpha1.SweepModePlan {
-			concludePlan(s, seen.now)
+			concludePlan(s, seen.now, before.notes...)
 		}
 	}}
 	if spec.Mode == v1alpha1.SweepModePlan {
 		came.finished = true
-	} else {
-		came.again = reconcile.AtOnce
+		return came, nil
+	}
+	came.again = reconcile.AtOnce
+	if len(before.notes) > 0 {
+		came.events = append(came.events, eventRecord{corev1.EventTypeNormal, "SameAsBaseline", strings.Join(before.notes, " ")})
 	}
 	return came, nil
 }
@@ -113,6 +119,9 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
 	p.cluster.OSDs, p.cluster.Config = p.known.OSDs, config
+	if err := r.ignoreSwitched(ctx, seen, p); err != nil {
+		return nil, err
+	}
 	spec := seen.sweep.Spec
 	p.lacks = r.missingCaps(ctx, seen, settingsOf(sweepspec.Changes(&spec, nil)))
 	p.maySwitchPools = seen.cluster.Identities.Tuner != "" && len(r.missingCaps(ctx, seen, settingsOf(sweepspec.OwnChanges(&spec, nil)))) == 0
@@ -125,6 +134,31 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 		p.cacheBytes, err = ceph.CacheBytes(ctx, r.Ceph, at, p.known.OSDs)
 	}
 	return p, err
+}
+
+// ignoreSwitched replaces the values that another sweep has set for its runs by those that it will restore. The
+// journal was read before the values, and is read again after them. So it names each value that was switched
+// while they were read.
+func (r *Reconciler) ignoreSwitched(ctx context.Context, seen facts, p *preflight) error {
+	if seen.sweep.Spec.Mode != v1alpha1.SweepModePlan {
+		return nil // The sweep has the lock, and has restored what others had left.
+	}
+	after, err := r.unrestoredInCeph(ctx, seen)
+	if err != nil {
+		return err
+	}
+	for _, left := range []*tuning.Journal{seen.journal, after} {
+		if left == nil || left.Sweep == seen.self() {
+			continue
+		}
+		for _, change := range sweepspec.Changes(&seen.sweep.Spec, nil) {
+			if entry, has := left.Entry(settingOf(change)); has && entry.State == tuning.Open && left != seen.journal {
+				p.notes = append(p.notes, fmt.Sprintf("Sweep %s switches %s now: the plan uses its original value, %s.", left.Sweep, entry.Setting, entry.Original))
+			}
+		}
+		p.known.Facts = p.known.Facts.Before(left)
+	}
+	return nil
 }
 
 // into returns a function for an errgroup. That function calls the function get, and stores its result in
@@ -177,7 +211,11 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 	if err != nil {
 		return nil, err
 	}
+	p.notes = append(p.notes, sweepspec.SameAsBaseline(spec, facts.Present, facts.Alike)...)
 	first, err := sweepspec.Draft(spec, facts)
+	if err != nil && len(p.notes) > 0 {
+		return nil, fmt.Errorf("%w. %s", err, strings.Join(p.notes, " "))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +240,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
 		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools,
+		Alike: p.alike(spec),
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
 	for _, name := range sweepspec.AskedOfCeph(spec) {
@@ -226,6 +265,18 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	var err error
 	facts.DatasetBytes, err = p.datasetBytes(spec)
 	return facts, err
+}
+
+// alike returns the function that compares values of the settings of a spec.
+func (p *preflight) alike(spec *sweepspec.Spec) sweepspec.Alike {
+	settings := map[v1alpha1.ParameterName]tuning.Setting{}
+	for _, change := range sweepspec.Changes(spec, nil) {
+		settings[change.Parameter] = settingOf(change)
+	}
+	return func(of v1alpha1.Parameter, a, b cephvalue.Value) bool {
+		setting, changes := settings[of.Name]
+		return changes && p.known.Alike(setting, a, b)
+	}
 }
 
 // datasetBytes returns the number of bytes that each client prefills.

@@ -127,10 +127,11 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// concludePlan ends a run ID with mode Plan.
-func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
+// concludePlan ends a run ID with mode Plan. The message ends with the notes.
+func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time, notes ...string) {
 	message := strings.TrimSpace(fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
 		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan)))
+	message = strings.Join(append([]string{message}, notes...), " ")
 	if n := len(s.Plan.Refusals); n > 0 {
 		message = fmt.Sprintf("The plan cannot be carried out. Reasons in status.plan.refusals: %d. %s", n, strings.Join(s.Plan.Refusals, " "))
 	}

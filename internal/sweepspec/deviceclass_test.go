@@ -29,7 +29,7 @@ func TestDeviceClasses(t *testing.T) {
 			if diff := cmp.Diff(tc.want, DeviceClasses(spec)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			baseline, err := Baseline(spec, nil)
+			baseline, err := Baseline(spec, nil, nil)
 			if err != nil || tc.baseline != "" && string(baseline[0].Value) != tc.baseline {
 				t.Errorf("baseline %v, %v, want %s", baseline, err, tc.baseline)
 			}
@@ -56,7 +56,7 @@ func TestADeviceClassIsNoSetting(t *testing.T) {
 		}
 	}
 	spec.Template.Target.ScratchPool.DeviceClass = ""
-	if _, err := Baseline(spec, nil); err == nil || !strings.Contains(err.Error(), "set target.scratchPool.deviceClass") {
+	if _, err := Baseline(spec, nil, nil); err == nil || !strings.Contains(err.Error(), "set target.scratchPool.deviceClass") {
 		t.Errorf("without a baseline: %v", err)
 	}
 }

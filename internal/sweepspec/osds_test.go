@@ -28,7 +28,7 @@ func TestBaselineOfOSDs(t *testing.T) {
 			if asked := AskedOfCeph(spec); len(asked) > 0 {
 				t.Errorf("Ceph is to be asked for %v", asked)
 			}
-			baseline, err := Baseline(spec, nil)
+			baseline, err := Baseline(spec, nil, nil)
 			if errors.Is(err, ErrSpec) {
 				if !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("refused: %v, want %q", err, tc.want)

@@ -21,6 +21,9 @@ import (
 type Facts struct {
 	// Present has the current values of the parameters that AskedOfCeph lists.
 	Present Present
+	// Alike reports whether OSDs act alike with two values of a setting. If it is nil, different values count as
+	// different.
+	Alike Alike
 	// OSDs has all OSDs of the cluster.
 	OSDs []ceph.OSD
 	// DatasetBytes is the dataset size of each client, if a phase needs a dataset.
@@ -55,7 +58,7 @@ const (
 // only for a spec from which no plan can be made, and if facts lack the current value of a parameter. The error
 // then wraps ErrSpec or sweep.ErrPlan.
 func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
-	baseline, err := Baseline(spec, facts.Present)
+	baseline, err := Baseline(spec, facts.Present, facts.Alike)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func TestRedundancy(t *testing.T) {
 // each run has its own pool.
 func TestRedundancyAsAParameter(t *testing.T) {
 	spec := &specOf(t, `{template: {target: {scratchPool: {parameters: {pg_num: "8"}}}}, parameters: [{name: kind, redundancy: {}, values: ["2+1", "2"]}]}`).Spec
-	baseline, err := Baseline(spec, nil)
+	baseline, err := Baseline(spec, nil, nil)
 	if err != nil || len(baseline) != 1 || baseline[0].Value != "3" {
 		t.Fatalf("the baseline is %v, %v, want that of the template", baseline, err)
 	}
@@ -99,7 +99,7 @@ func TestValuesOfRedundancy(t *testing.T) {
 func TestAStorageClassAsAParameter(t *testing.T) {
 	spec := &specOf(t, `{template: {target: {scratchPool: null, persistentVolumeClaim: {template: {storageClassName: slow}}}, phases: [{name: fio, fio: {pattern: RandRead}}]},
 		parameters: [{name: class, storageClass: {}, values: [fast]}], objective: {phase: fio, metric: IOPS}}`).Spec
-	baseline, err := Baseline(spec, nil)
+	baseline, err := Baseline(spec, nil, nil)
 	if err != nil || len(baseline) != 1 || baseline[0].Value != "slow" {
 		t.Fatalf("the baseline is %v, %v, want that of the template", baseline, err)
 	}

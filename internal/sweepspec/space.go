@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -68,7 +69,10 @@ func givenBaseline(spec *Spec) map[v1alpha1.ParameterName]v1alpha1.ParameterValu
 // Baseline returns the baseline's value of each parameter, in the order of the parameters. The value comes
 // from the spec's baseline, or else from the template, or else from Ceph. It has to be fixed when a sweep
 // begins, since the sweep then changes the values in Ceph.
-func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
+//
+// A value that the spec spells in another way, or that acts like the baseline's by the function alike, gets the
+// spec's spelling, so that the two count as one value. Without alike, only numbers of the load do.
+func Baseline(spec *Spec, now Present, alike Alike) ([]v1alpha1.BaselineValue, error) {
 	given := givenBaseline(spec)
 	var all []v1alpha1.BaselineValue
 	for _, p := range spec.Parameters {
@@ -80,9 +84,29 @@ func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
 			}
 			value = apiValue(present)
 		}
-		all = append(all, v1alpha1.BaselineValue{Name: p.Name, Value: spelledAlike(spec, p, value)})
+		all = append(all, v1alpha1.BaselineValue{Name: p.Name, Value: spelledAlike(spec, p, value, alike)})
 	}
 	return all, nil
+}
+
+// Alike reports whether OSDs act alike with two values of a parameter. For example, they do if one of them is unset,
+// and the other is Ceph's default.
+type Alike func(p v1alpha1.Parameter, a, b cephvalue.Value) bool
+
+// SameAsBaseline says in a sentence each which values are the same as the baseline, although they differ in
+// writing.
+func SameAsBaseline(spec *Spec, now Present, alike Alike) (notes []string) {
+	before, err := Baseline(spec, now, nil)
+	if err != nil {
+		return nil // A plan cannot be made either.
+	}
+	after, _ := Baseline(spec, now, alike)
+	for i, b := range after {
+		if b.Value != before[i].Value {
+			notes = append(notes, fmt.Sprintf("%s=%s is the baseline: OSDs act alike with %s and %s.", b.Name, plannerValue(b.Value), plannerValue(b.Value), plannerValue(before[i].Value)))
+		}
+	}
+	return notes
 }
 
 func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (cephvalue.Value, error) {
@@ -107,18 +131,21 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (cephvalue.Valu
 	return scratchValue(spec.Template.Target.ScratchPool, *p.PoolOption), nil
 }
 
-// spelledAlike returns a number of the load in the spec's spelling, so that 4096 and 4Ki count as one value.
-func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValue) v1alpha1.ParameterValue {
-	number, isNumber := loadNumber(p, value)
-	if !isNumber {
-		return value
-	}
+// spelledAlike returns a value in the spec's spelling: a number of the load, so that 4096 and 4Ki count as one
+// value, or a value with which OSDs act alike.
+func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValue, alike Alike) v1alpha1.ParameterValue {
 	words := slices.Clone(p.Values)
 	for _, c := range spec.Configurations {
 		words = append(words, c.Values[string(p.Name)])
 	}
+	words = slices.DeleteFunc(words, func(word v1alpha1.ParameterValue) bool { return word == "" })
+	if slices.Contains(words, value) {
+		return value
+	}
+	number, isNumber := loadNumber(p, value)
 	for _, word := range words {
-		if n, ok := loadNumber(p, word); ok && n == number {
+		n, ok := loadNumber(p, word)
+		if isNumber && ok && n == number || alike != nil && changesCeph(spec, p) && alike(p, plannerValue(word), plannerValue(value)) {
 			return word
 		}
 	}

@@ -19,7 +19,7 @@ const inPlace = `{template: {target: {scratchPool: null, existingPool: {name: p,
 // show prints configurations as lines with name, turn and the values that are set.
 func show(t *testing.T, spec *Spec, now Present) []string {
 	t.Helper()
-	baseline, err := Baseline(spec, now)
+	baseline, err := Baseline(spec, now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestALatinHypercubeCoversEveryValueEvenly(t *testing.T) {
 		{name: b, workload: {phase: fio, field: ioDepth}, values: `+values(8)+`},
 		{name: c, workload: {phase: fio, field: numJobs}, values: `+values(5)+`}],
 		strategy: {search: LatinHypercube, samples: 16}}`).Spec
-	baseline, err := Baseline(spec, nil)
+	baseline, err := Baseline(spec, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,5 +232,65 @@ func TestChangesCoverExistingObjects(t *testing.T) {
 	}
 	if diff := cmp.Diff([]v1alpha1.ParameterName{"data", "meta", "other", "profile"}, AskedOfCeph(spec)); diff != "" {
 		t.Errorf("asked of Ceph (-want +got):\n%s", diff)
+	}
+}
+
+// Unset and Ceph's default are one configuration.
+func TestAValueThatIsAlikeIsTheBaseline(t *testing.T) {
+	alike := func(_ v1alpha1.Parameter, a, b cephvalue.Value) bool {
+		used := func(v cephvalue.Value) cephvalue.Value {
+			if !v.Set {
+				return cephvalue.Of("balanced")
+			}
+			return v
+		}
+		return used(a) == used(b)
+	}
+	const says = "profile=%s is the baseline: OSDs act alike with %s and %s."
+	for name, c := range map[string]struct {
+		values, baseline string
+		now              cephvalue.Value
+		want             []string // candidates
+		note             string
+	}{
+		"unset now":           {`["balanced", "custom"]`, "", cephvalue.Unset(), []string{"profile=custom"}, fmt.Sprintf(says, "balanced", "balanced", "unset")},
+		"set now":             {`["Unset", "custom"]`, "", cephvalue.Of("balanced"), []string{"profile=custom"}, fmt.Sprintf(says, "unset", "unset", "balanced")},
+		"a given baseline":    {`["balanced", "custom"]`, "Unset", cephvalue.Of("custom"), []string{"profile=custom"}, fmt.Sprintf(says, "balanced", "balanced", "unset")},
+		"written in the spec": {`["balanced", "custom"]`, "", cephvalue.Of("balanced"), []string{"profile=custom"}, ""},
+		"none is alike":       {`["custom", "high_client_ops"]`, "", cephvalue.Unset(), []string{"profile=custom", "profile=high_client_ops"}, ""},
+		"nothing is left":     {`["balanced"]`, "", cephvalue.Unset(), nil, fmt.Sprintf(says, "balanced", "balanced", "unset")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch := `{parameters: [{name: profile, config: {option: osd_mclock_profile}, values: ` + c.values + `}]}`
+			if c.baseline != "" {
+				patch = strings.Replace(patch, "{parameters", `{baseline: {values: {profile: "`+c.baseline+`"}}, parameters`, 1)
+			}
+			spec := &specOf(t, patch).Spec
+			now := Present{"profile": c.now}
+			if got := strings.Join(SameAsBaseline(spec, now, alike), " "); got != c.note {
+				t.Errorf("notes %q, want %q", got, c.note)
+			}
+			plan, err := Draft(spec, Facts{Present: now, Alike: alike})
+			if len(c.want) == 0 {
+				if !errors.Is(err, sweep.ErrPlan) {
+					t.Errorf("%v, want ErrPlan", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			planner, err := PlannerOf(spec, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, configuration := range planner.Configurations()[1:] {
+				got = append(got, configuration.Name)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("candidates (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

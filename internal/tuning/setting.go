@@ -16,6 +16,7 @@ package tuning
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -221,6 +222,59 @@ func (f Facts) central(of Setting) cephvalue.Value {
 		}
 	}
 	return cephvalue.Unset()
+}
+
+// Before returns the facts with the original values of those settings that a sweep may have changed and has not
+// restored, according to its journal. It does not change f. Without a journal, it returns f.
+func (f Facts) Before(j *Journal) Facts {
+	if j == nil {
+		return f
+	}
+	for _, entry := range j.Entries {
+		switch {
+		case entry.State != Open:
+		case entry.Setting.Kind == KindConfig:
+			f.Config = f.configBefore(entry)
+		case entry.Setting.Kind == KindPoolOption && f.OSDMap != nil:
+			f.OSDMap = f.poolBefore(entry)
+		}
+	}
+	return f
+}
+
+func (f Facts) configBefore(entry Entry) []ceph.ConfigEntry {
+	of := entry.Setting
+	config := slices.DeleteFunc(slices.Clone(f.Config), func(e ceph.ConfigEntry) bool {
+		return e.Section == sectionOSD && e.Mask == of.Mask && e.Name == of.Option
+	})
+	if entry.Original.Set {
+		config = append(config, ceph.ConfigEntry{Section: sectionOSD, Mask: of.Mask, Name: of.Option, Value: entry.Original.Text})
+	}
+	return config
+}
+
+func (f Facts) poolBefore(entry Entry) *ceph.OSDMap {
+	before, of := *f.OSDMap, entry.Setting
+	before.Pools = slices.Clone(before.Pools)
+	for i := range before.Pools {
+		pool := &before.Pools[i]
+		switch {
+		case pool.Name != of.Pool || entry.PoolID != 0 && pool.ID != entry.PoolID:
+		case of.isPGNum():
+			if target, err := strconv.Atoi(entry.Original.Text); err == nil {
+				pool.PGNumTarget = target
+			}
+		default:
+			pool.Options = maps.Clone(pool.Options)
+			delete(pool.Options, of.Option)
+			if entry.Original.Set && pool.Options != nil {
+				pool.Options[of.Option] = entry.Original.Text
+			} else if entry.Original.Set {
+				pool.Options = map[string]string{of.Option: entry.Original.Text}
+			}
+		}
+	}
+	return &before
 }
 
 // Shadows returns the entries of the central configuration that may override a setting for some OSDs: entries

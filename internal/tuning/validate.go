@@ -351,6 +351,19 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 	return text, text != ""
 }
 
+// Alike reports whether OSDs act alike with two values of a setting: if Ceph stores them alike, or if one is unset
+// and the other is the value that OSDs then use. That value is unknown for pool options, and for options that
+// mClock replaces.
+func (k Known) Alike(of Setting, a, b cephvalue.Value) bool {
+	used := func(v cephvalue.Value) cephvalue.Value {
+		if text, known := k.whenUnset(of); !v.Set && known && !LockedByMClock(of.Option) {
+			return cephvalue.Of(text)
+		}
+		return v
+	}
+	return same(of, k.Type(of), used(a), used(b))
+}
+
 // outside rejects values outside two bounds. The argument least is the lower bound, and the argument most is
 // the upper bound; "" means no bound. If a bound or a value is not a number, outside rejects the value,
 // because the bounds were meant to limit the values. In messages, the limit follows the text in `who`, for
