@@ -22,6 +22,7 @@ type cluster struct {
 	side    func(int) float64 // the same for the constrained metric; nil for no constraint
 	drift   func(run int) float64
 	outcome func(run int, s Slot) Outcome // nil: all runs are valid
+	starved func(s Slot) bool             // nil: no run is starved
 	runs    int
 }
 
@@ -45,6 +46,7 @@ func (c *cluster) answer(s Slot) Run {
 	if c.side != nil {
 		run.Values = append(run.Values, 900*c.side(s.Configuration)*noise())
 	}
+	run.Starved = c.starved != nil && c.starved(s)
 	return run.Rounded()
 }
 

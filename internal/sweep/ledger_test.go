@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,31 @@ func TestRoundingIsDoneOnce(t *testing.T) {
 	}
 	if run.Values[0] != 244.4444444 {
 		t.Error("the input was changed")
+	}
+}
+
+// No starved run alone makes Superior or Better, whichever configuration has it.
+func TestStarvedRunsProveNoGain(t *testing.T) {
+	for name, c := range map[string]struct {
+		truth   float64
+		starved func(Slot) bool
+		want    stats.Verdict
+		why     stats.ReasonCode
+	}{
+		"none":               {1.5, nil, stats.Superior, stats.ThresholdExceeded},
+		"all":                {1.5, func(Slot) bool { return true }, stats.Inconclusive, stats.Starved},
+		"all of a candidate": {1.5, func(s Slot) bool { return s.Configuration == 1 }, stats.Inconclusive, stats.Starved},
+		"all of the base":    {1.5, func(s Slot) bool { return s.Configuration == 0 }, stats.Inconclusive, stats.Starved},
+		"half of the blocks": {1.5, func(s Slot) bool { return s.Block%2 == 0 }, stats.Superior, stats.ThresholdExceeded},
+		"a loss":             {0.5, func(Slot) bool { return true }, stats.Inferior, stats.LossShown},
+	} {
+		plan := Plan{Version: Version, Space: grid("64"), Settings: defaults()}
+		_, decisions := sweepThrough(t, plan, &cluster{rng: rand.New(rand.NewPCG(1, 2)), cv: 0.02, truth: ratios(c.truth), starved: c.starved})
+		end := decisions[len(decisions)-1].Conclusion
+		a := end.Rows[0].Assessment
+		if a.Verdict != c.want || a.Reasons[0].Code != c.why || (end.Winner != 0) != (c.want == stats.Superior) {
+			t.Errorf("%s: %s because %v, winner %d: %s", name, a.Verdict, a.Reasons, end.Winner, end.Sentence)
+		}
 	}
 }
 

@@ -33,6 +33,15 @@ func TestObserve(t *testing.T) {
 		}
 		return child
 	}
+	marked := func(phase v1alpha1.PhaseName, marks ...v1alpha1.ResultMark) func(*v1alpha1.CephBenchmarkStatus) {
+		return func(s *v1alpha1.CephBenchmarkStatus) {
+			for i := range s.Phases {
+				if s.Phases[i].Name == phase {
+					s.Phases[i].Marks = marks
+				}
+			}
+		}
+	}
 	failed := []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Message: "fio has failed."}}
 	for name, tc := range map[string]struct {
 		evidence   Evidence
@@ -41,6 +50,9 @@ func TestObserve(t *testing.T) {
 		wantWhy    string
 	}{
 		"a run":                    {Evidence{Child: ended(nil)}, v1alpha1.SweepRunValid, []float64{412346000, 0.0123}, ""},
+		"a run that lacked CPU":    {Evidence{Child: ended(marked("write", v1alpha1.MarkBelowRate, v1alpha1.MarkStarved))}, v1alpha1.SweepRunStarved, []float64{412346000, 0.0123}, ""},
+		"a constraint's phase":     {Evidence{Child: ended(marked("fio", v1alpha1.MarkThrottled))}, v1alpha1.SweepRunThrottled, []float64{412346000, 0.0123}, ""},
+		"a missed rate":            {Evidence{Child: ended(marked("write", v1alpha1.MarkBelowRate, v1alpha1.MarkCached))}, v1alpha1.SweepRunBelowRate, []float64{412346000, 0.0123}, ""},
 		"no effect on the daemons": {Evidence{Child: ended(nil), Inert: "osd.3 has another."}, v1alpha1.SweepRunInert, nil, "osd.3"},
 		"someone else":             {Evidence{Child: ended(nil), Changed: "Someone was there."}, v1alpha1.SweepRunChanged, nil, "Someone"},
 		"never settled":            {Evidence{Failure: "PGs did not become clean."}, v1alpha1.SweepRunFailed, nil, "PGs did not"},
