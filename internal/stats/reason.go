@@ -79,10 +79,7 @@ func colon(detail string) string {
 func (r Reason) String() string {
 	switch r.Code {
 	case TooFewRuns:
-		if r.Count == 1 {
-			return fmt.Sprintf("there is 1 run where %.0f are needed: it cannot predict the next one", r.Limit)
-		}
-		return fmt.Sprintf("there are %s where %.0f are needed", plural(r.Count, "run"), r.Limit)
+		return tooFew(r.Count, r.Limit)
 	case NotSteady:
 		return fmt.Sprintf("%s never became steady", plural(r.Count, "run"))
 	case Drifted:
@@ -117,6 +114,13 @@ func (r Reason) String() string {
 		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
 	}
 	return string(r.Code)
+}
+
+func tooFew(runs int, least float64) string {
+	if runs == 1 {
+		return fmt.Sprintf("there is 1 run where %.0f are needed: it cannot predict the next one", least)
+	}
+	return fmt.Sprintf("there are %s where %.0f are needed", plural(runs, "run"), least)
 }
 
 func drifted(blocks int, change string) string {

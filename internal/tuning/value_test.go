@@ -22,8 +22,10 @@ func TestFactsBeforeAnotherSweep(t *testing.T) {
 	profile, limit, kept := config("osd_mclock_profile", "").Setting, config("osd_client_message_cap", "").Setting, config("osd_memory_target", "").Setting
 	pgs, fast := poolOption("p", "pg_num", "").Setting, poolOption("p", "fast_read", "").Setting
 	journal := &Journal{Entries: []Entry{
-		{Setting: profile, Original: cephvalue.Unset(), State: Open}, {Setting: limit, Original: cephvalue.Of("256"), State: Open},
-		{Setting: kept, Original: cephvalue.Of("4G"), State: Kept}, {Setting: pgs, PoolID: 7, Original: cephvalue.Of("32"), State: Open},
+		{Setting: profile, Original: cephvalue.Unset(), State: Open},
+		{Setting: limit, Original: cephvalue.Of("256"), State: Open},
+		{Setting: kept, Original: cephvalue.Of("4G"), State: Kept},
+		{Setting: pgs, PoolID: 7, Original: cephvalue.Of("32"), State: Open},
 		{Setting: fast, PoolID: 7, Original: cephvalue.Unset(), State: Open},
 	}}
 	now, before := facts.Before(nil), facts.Before(journal)
