@@ -101,7 +101,6 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 # The chart and the parts of a release are outside the next two modules.
 	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/release && go test -count=1 $(TESTFLAGS) ./...
-	cd hack/ways && go test $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## Run the unit tests and envtest with Go's race detector. They take several times as long as without it.
@@ -136,28 +135,12 @@ bench-crs: ## Measure the time, writes and memory of the manager with CRS CephBe
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) \
 	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
 
-# WORDS_LIMITS has the limits of "make words": the percentages of comment lines and of sentences with
-# a counted phrase, and the number of words of a page. Lower the limits when text improves; never raise them.
-WORDS_LIMITS := -comments 0.15 -sentences 0.3 -page-words 2500
-
-# WORDSFLAGS=-v lists each counted phrase, and the percentage of each package and page.
-WORDSFLAGS ?=
-
-.PHONY: words
-words: ## Count phrases that make comments and pages hard to read.
-	@go run ./hack/words $(WORDS_LIMITS) $(WORDSFLAGS)
-
-.PHONY: ways
-ways: ## Count the source files through which a setting, a result and a restore pass. It takes a minute.
-	cd hack/ways && go run . ../..
-
 .PHONY: verify
-verify: ## Check generated files, modules, manifests and words, and run the linters.
+verify: ## Check generated files, modules and manifests, and run the linters.
 	$(MAKE) generate
 	hack/verify-generated $(GENERATED)
 	hack/verify-modules
 	for file in config/*/kustomization.yaml dashboards/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
-	$(MAKE) words
 	$(MAKE) lint
 
 ##@ Build and run
