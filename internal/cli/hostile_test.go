@@ -112,9 +112,16 @@ func TestNamesOfFilesAreData(t *testing.T) {
 			}
 		}
 		for _, line := range [][]string{
-			{"analyze", broken}, {"analyze", file, broken}, {"analyze", "--table", broken, "--configuration", name, "--value", "v", "--baseline", name},
-			{"report", "-f", broken}, {"report", "-f", file + "/x"}, {"compare", broken + ".yaml", broken + ".yaml"}, {"compare", name, "--" + name},
-			{"analyze", file, "--metric", name}, {name}, {"report", "-f", file, "--to", "x." + name},
+			{"analyze", broken},
+			{"analyze", file, broken},
+			{"analyze", "--table", broken, "--configuration", name, "--value", "v", "--baseline", name},
+			{"report", "-f", broken},
+			{"report", "-f", file + "/x"},
+			{"compare", broken + ".yaml", broken + ".yaml"},
+			{"compare", name, "--" + name},
+			{"analyze", file, "--metric", name},
+			{name},
+			{"report", "-f", file, "--to", "x." + name},
 		} {
 			if _, code := execute(t, line...); code == 0 {
 				t.Errorf("%q: exit code 0", line)

@@ -93,8 +93,8 @@ func (s *secrets) clientTLS() *tls.Config {
 func FilesDigest(files map[string][]byte) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(sum, "%d:%s,%d:", len(name), name, len(files[name]))
-		sum.Write(files[name])
+		_, _ = fmt.Fprintf(sum, "%d:%s,%d:", len(name), name, len(files[name]))
+		_, _ = sum.Write(files[name])
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -170,9 +170,9 @@ func hostileCourse(rows, bins int, since time.Time) http.HandlerFunc {
 		var from int
 		_, _ = fmt.Sscan(r.URL.Query().Get("from"), &from)
 		answer := bufio.NewWriter(w)
-		fmt.Fprintf(answer, `{"more":true,"runningNanoseconds":%d,"rows":[`, time.Since(since))
+		_, _ = fmt.Fprintf(answer, `{"more":true,"runningNanoseconds":%d,"rows":[`, time.Since(since))
 		for i := from; i < from+rows; i++ {
-			fmt.Fprintf(answer, `{"fromNanoseconds":%d,"toNanoseconds":%d%s`, i, i+1, histogram)
+			_, _ = fmt.Fprintf(answer, `{"fromNanoseconds":%d,"toNanoseconds":%d%s`, i, i+1, histogram)
 			if i < from+rows-1 {
 				_ = answer.WriteByte(',')
 			}

@@ -70,7 +70,8 @@ func (c Cluster) RefuseVolumes(volumes []Volumes, foreign map[string]string) str
 	if at < 0 {
 		return ""
 	}
-	first, reason := volumes[at], ""
+	first := volumes[at]
+	var reason string
 	most := c.MaxVolumes(first.Class, foreign[first.Class] == "")
 	switch {
 	case !most.IsZero():

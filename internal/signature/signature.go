@@ -62,10 +62,6 @@ func (s Statement) Verify(master []byte, signature string) (bool, error) {
 	return err == nil && hmac.Equal([]byte(want), []byte(signature)), err
 }
 
-// Unsigned reports whether text is not a signature of this version, so that the object comes from an earlier
-// version of the operator or from a user. Only [Statement.Verify] tells whether a signature is genuine.
-func Unsigned(text string) bool { return !strings.HasPrefix(text, version) }
-
 // Digest returns the SHA-256 of a value's JSON in hexadecimal digits.
 func Digest(value any) (string, error) {
 	text, err := json.Marshal(value)

@@ -78,6 +78,30 @@ func colon(detail string) string {
 // String returns the reason as a clause of plain English.
 func (r Reason) String() string {
 	switch r.Code {
+	case ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown:
+		return fmt.Sprintf("p = %s at level %s", short(r.Value), short(r.Limit))
+	case GainSizeOpen:
+		return "a gain is shown, but not whether it exceeds the minimum effect"
+	case GainRuledOut:
+		return fmt.Sprintf("a gain of %s is ruled out, at most %s is possible", percent(r.Limit), percent(r.Value))
+	case EffectOpen:
+		return "both no gain and the minimum effect are possible"
+	case AskedForMany:
+		return fmt.Sprintf("its p-value %s would suffice for a single candidate, but not for one of %d", short(r.Value), r.Count)
+	case NotConfirmed:
+		return fmt.Sprintf("it passed in the race (p = %s) but was not confirmed in fresh blocks", short(r.Value))
+	case Starved:
+		return "it is better, but only in runs in which clients or their hosts lacked CPU"
+	case IdenticalRuns:
+		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
+	default:
+		return r.unusable()
+	}
+}
+
+// unusable returns the clause of a reason why figures cannot be judged.
+func (r Reason) unusable() string {
+	switch r.Code {
 	case TooFewRuns:
 		return tooFew(r.Count, r.Limit)
 	case NotSteady:
@@ -96,24 +120,9 @@ func (r Reason) String() string {
 		return "the figure cannot show the storage" + colon(r.Detail)
 	case HiddenWaits:
 		return "the figure lacks waits" + colon(r.Detail)
-	case ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown:
-		return fmt.Sprintf("p = %s at level %s", short(r.Value), short(r.Limit))
-	case GainSizeOpen:
-		return "a gain is shown, but not whether it exceeds the minimum effect"
-	case GainRuledOut:
-		return fmt.Sprintf("a gain of %s is ruled out, at most %s is possible", percent(r.Limit), percent(r.Value))
-	case EffectOpen:
-		return "both no gain and the minimum effect are possible"
-	case AskedForMany:
-		return fmt.Sprintf("its p-value %s would suffice for a single candidate, but not for one of %d", short(r.Value), r.Count)
-	case NotConfirmed:
-		return fmt.Sprintf("it passed in the race (p = %s) but was not confirmed in fresh blocks", short(r.Value))
-	case Starved:
-		return "it is better, but only in runs in which clients or their hosts lacked CPU"
-	case IdenticalRuns:
-		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
+	default:
+		return string(r.Code)
 	}
-	return string(r.Code)
 }
 
 func tooFew(runs int, least float64) string {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"

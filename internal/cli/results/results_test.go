@@ -313,8 +313,10 @@ func TestResultsOfOtherUsersAreIgnored(t *testing.T) {
 		"as recorded": {func(*v1alpha1.CephBenchmark, *corev1.ConfigMap) {}, "Valid", "signed"},
 		"replaced":    {func(_ *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) { cm.BinaryData[archive.Key] = []byte("x") }, "is not the operator's", "Valid"},
 		"added":       {func(b *v1alpha1.CephBenchmark, _ *corev1.ConfigMap) { b.Status.Runs = nil }, "there are no results", "Valid"},
-		"of an earlier version": {func(b *v1alpha1.CephBenchmark, _ *corev1.ConfigMap) { b.Status.Runs[0].ResultsDigest = "" },
-			"unsigned: an earlier version of the operator wrote these results", "not the operator's"},
+		"of an earlier version": {
+			func(b *v1alpha1.CephBenchmark, _ *corev1.ConfigMap) { b.Status.Runs[0].ResultsDigest = "" },
+			"unsigned: an earlier version of the operator wrote these results", "not the operator's",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clitest.Benchmark(t, "radosbench")

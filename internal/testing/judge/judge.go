@@ -66,21 +66,33 @@ func CSV(text []byte, rows [][]string) error {
 			return fmt.Errorf("%d cells became %d", len(row), len(got[i]))
 		}
 		for n, data := range row {
-			cell := got[i][n]
-			if err := Terminal(cell); err != nil {
+			if err := csvCell(got[i][n], data); err != nil {
 				return err
-			}
-			if number.MatchString(data) && cell != data || Terminal(data) == nil && withoutMarks(cell) != withoutMarks(data) {
-				return fmt.Errorf("%q became %q", data, cell)
-			}
-			if !number.MatchString(data) && isFormula(cell) {
-				return fmt.Errorf("%q is the formula %q", data, cell)
 			}
 		}
 	}
+	return semicolons(text)
+}
+
+// csvCell returns an error if a cell does not show its data, or if a spreadsheet would take it for a formula.
+func csvCell(cell, data string) error {
+	if err := Terminal(cell); err != nil {
+		return err
+	}
+	if number.MatchString(data) && cell != data || Terminal(data) == nil && withoutMarks(cell) != withoutMarks(data) {
+		return fmt.Errorf("%q became %q", data, cell)
+	}
+	if !number.MatchString(data) && isFormula(cell) {
+		return fmt.Errorf("%q is the formula %q", data, cell)
+	}
+	return nil
+}
+
+// semicolons returns an error if a spreadsheet that separates cells at semicolons would find a formula.
+func semicolons(text []byte) error {
 	other := csv.NewReader(bytes.NewReader(text))
 	other.Comma, other.LazyQuotes, other.FieldsPerRecord = ';', true, -1
-	got, err = other.ReadAll()
+	got, err := other.ReadAll()
 	for _, cell := range slices.Concat(got...) {
 		first, _, _ := strings.Cut(cell, ",")
 		if isFormula(cell) && !number.MatchString(first) {
