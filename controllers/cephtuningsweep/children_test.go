@@ -85,7 +85,7 @@ func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 		why   string
 	}{
 		"its own": {[]client.Object{own}, 4000, ""},
-		"foreign": {[]client.Object{foreign}, 7000, "does not belong to benchmark b"},
+		"foreign": {[]client.Object{foreign}, 7000, "does not have the results that the operator wrote for benchmark b"},
 		"garbage": {[]client.Object{garbage}, 7000, "cannot be read"},
 		"deleted": {nil, 7000, "not found"},
 	} {

@@ -49,6 +49,8 @@ type sessionMemory struct {
 	// benchmark is removed by then.
 	entries []sweepspec.SessionEntry
 	why     string
+	// lack says which CPU a session that proves no gain lacked; "" otherwise.
+	lack string
 }
 
 // noteSession begins the memory of the current session before the session's first step.
@@ -309,6 +311,9 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 	}
 	if s.entries == nil {
 		s.entries, s.why = seen.sessionEntries(s)
+		if s.loop != nil && s.entries[0].Mark().Starves() {
+			s.lack = fitness.Of(s.loop.evidence.Usage).Lack()
+		}
 	}
 	notKept := ""
 	if s.loop != nil && s.loop.hasEnded() {
@@ -336,8 +341,8 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), s.entries[0].Validity, sentence(s.why))})
 		seen.memory.pauses = endsVoid
 	}
-	if s.entries[0].Mark().Starves() && s.loop != nil {
-		came.events = append(came.events, starved(fmt.Sprintf("Session %d", seen.run()), fitness.Of(s.loop.evidence.Usage).Lack()))
+	if s.lack != "" {
+		came.events = append(came.events, starved(fmt.Sprintf("Session %d", seen.run()), s.lack))
 	}
 	return came, nil
 }
