@@ -53,11 +53,14 @@ func Of(clients []task.Usage) Shares {
 	return worst
 }
 
+// maxShare limits shares. A client can report any numbers, and JSON has no infinite share.
+const maxShare = 1e6
+
 func share(part *float64, whole float64) *float64 {
 	if part == nil || !(*part >= 0) || !(whole > 0) {
 		return nil
 	}
-	return new(*part / whole)
+	return new(min(*part/whole, maxShare))
 }
 
 // Worst returns the larger of each two shares.

@@ -1,6 +1,8 @@
 package fitness
 
 import (
+	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -55,5 +57,20 @@ func TestATrialIsStarvedBeyondALimit(t *testing.T) {
 func TestAMissedRateStarvesNoTrial(t *testing.T) {
 	if BelowRate.Starves() || Mark("").Starves() || Mark("Valid").Starves() {
 		t.Error("a trial with enough CPU counts as starved")
+	}
+}
+
+// A client that reports such numbers must not keep the operator from archiving the run.
+func TestSharesCanAlwaysBeWritten(t *testing.T) {
+	most, least := new(math.MaxFloat64), math.SmallestNonzeroFloat64
+	shares := Of([]task.Usage{{
+		Seconds: least, ThrottledSeconds: most, WaitedSeconds: most,
+		HostCPUSeconds: least, HostBusySeconds: most, HostStolenSeconds: most, HostSaturatedSeconds: most,
+	}})
+	if _, err := json.Marshal(shares); err != nil {
+		t.Error(err)
+	}
+	if shares.Mark() != Throttled {
+		t.Errorf("marked %q", shares.Mark())
 	}
 }
