@@ -6,6 +6,7 @@ package runstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -138,7 +139,8 @@ func (s Store) read(ctx context.Context, entry v1alpha1.BenchmarkRun) (conclusio
 }
 
 // Prune deletes the results of the oldest sessions beyond the history limit. Results without a genuine signature do
-// not count, and stay until the benchmark is deleted: other users may have written them.
+// not count, and stay until the benchmark is deleted: other users may have written them. The results in status stay,
+// too: a user can create deleted results of an old session again, and these then seem to be the latest.
 func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, error) {
 	found, err := list(ctx, s.Reader, s.Benchmark)
 	if client.IgnoreNotFound(err) != nil { // While the namespace is being deleted, a list may be "not found".
@@ -155,12 +157,20 @@ func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, e
 		}
 	}
 	for _, m := range archive.Prune(signed, int(historyLimit)) {
+		if s.inStatus(m.Name) {
+			continue
+		}
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name}}
 		if err := s.Client.Delete(ctx, cm, client.Preconditions{UID: &m.UID}); client.IgnoreNotFound(err) != nil {
 			return "", fmt.Errorf("delete old results: %w", err)
 		}
 	}
 	return reconcile.Done, nil
+}
+
+// inStatus reports whether status has results with a name.
+func (s Store) inStatus(name string) bool {
+	return slices.ContainsFunc(s.Benchmark.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == name })
 }
 
 // list returns the metadata of the ConfigMaps with results of a benchmark, and of deleted benchmarks

@@ -171,6 +171,36 @@ func TestPruneKeepsTheLatestSessions(t *testing.T) {
 	}
 }
 
+// A copy of deleted results has a genuine signature, and is the latest. It must not displace the present results.
+func TestPruneKeepsTheResultsInStatus(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	var copied, present corev1.ConfigMap
+	for session, cm := range []*corev1.ConfigMap{&copied, &present} {
+		s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(int64(session), 0)}
+		stored, kept, err := s.Write(t.Context(), runOf(1, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{stored.Entry(kept)}
+		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: stored.Name}, cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Client.Delete(t.Context(), copied.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	copied.ResourceVersion, copied.CreationTimestamp = "", metav1.NewTime(time.Unix(99, 0))
+	if err := s.Client.Create(t.Context(), &copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Prune(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(&present), &present); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReferenceThatCannotBeRead(t *testing.T) {
 	fails := func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.New("a timeout")
