@@ -1,9 +1,18 @@
 package cephbenchmark
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
@@ -33,5 +42,31 @@ func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 				t.Errorf("%s on %s: images %s and %s, want %s and runner", what, namespace, tools, install, want)
 			}
 		}
+	}
+}
+
+// The API server may create a Job and its answer may be lost, while the cache still lacks the Job. The next pass must
+// find the Job before it draws another nonce: with another nonce, the operator's own Job would count as foreign.
+func TestAJobWhoseAnswerWasLostIsFound(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	server := fake.NewClientBuilder().WithScheme(scheme).Build()
+	behind := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, _ client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			o.SetUID("made")
+			return errors.Join(server.Create(ctx, o, opts...), context.DeadlineExceeded)
+		},
+	})
+	r := &Reconciler{client: behind, reader: server, masterKey: make([]byte, 32)}
+	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
+	seen := facts{benchmark: b, session: clientjob.SessionOf(b.UID, ""), memory: newMemory(time.Time{})}
+	seen.memory.drawNonce()(&b.Status)
+	if _, err := r.makeJob(t.Context(), seen, clientjob.Spec{Benchmark: b, Session: seen.session, Script: &workload.Script{}}, clientjob.Input{}); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	if err := r.observeJob(t.Context(), &seen); err != nil || seen.unrecorded == nil {
+		t.Errorf("the next pass finds %v, %v", seen.unrecorded, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
@@ -164,17 +165,25 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 		return err
 	}
 	spec.Secret, spec.Digest = clientjob.SecretName(seen.session, seen.memory.nonce), runner.FilesDigest(files)
+	job, err := r.makeJob(ctx, seen, spec, in)
+	if err != nil {
+		return client.IgnoreAlreadyExists(err)
+	}
+	return r.completeClients(ctx, seen, job)
+}
+
+// makeJob creates the Job. After any error, the next pass looks for the Job without a cache: the name may be taken, or
+// the API server may have created the Job although its answer was lost. A cache that lacks such a Job would make the
+// next pass draw another nonce, and then the Job would count as another user's.
+func (r *Reconciler) makeJob(ctx context.Context, seen facts, spec clientjob.Spec, in clientjob.Input) (*batchv1.Job, error) {
 	seen.memory.nonce = ""
 	job, err := r.maker().MakeJob(ctx, spec, in)
-	if apierrors.IsAlreadyExists(err) {
-		seen.memory.taken = true // The next pass looks at the Job that has the name.
-		return nil
-	}
 	if err != nil {
-		return err
+		seen.memory.taken = true
+		return nil, err
 	}
 	seen.memory.madeJob, seen.memory.clientsJob = job.UID, job.UID
-	return r.completeClients(ctx, seen, job)
+	return job, nil
 }
 
 // completeClients creates what the pods of the clients' Job need: the Secret, and the Job of the background load. It
