@@ -165,9 +165,11 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.loops.end(req.NamespacedName)
 		r.memories.forget(req.NamespacedName)
 		r.decisions.Forget(req.NamespacedName)
+		if !r.loops.end(req.NamespacedName) { // Its account closes only once it has ended; otherwise its memory would be missing for ever.
+			return ctrl.Result{RequeueAfter: loopAgain}, nil
+		}
 		return ctrl.Result{}, nil
 	}
 	if err != nil {

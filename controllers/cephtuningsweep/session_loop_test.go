@@ -8,8 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
@@ -67,4 +73,31 @@ func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 			t.Errorf("plan %d, %d clients, void %q; want the plan, the client of the first look, and why it is void", l.evidence.Plan.Number, len(l.evidence.Clients), l.evidence.Record.Void)
 		}
 	})
+}
+
+// A user can remove the finalizer of a sweep whose loop still runs. All sessions share the budget, so the loop must
+// give its memory back although it ends only after the sweep.
+func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	r := New(Options{Client: fake.NewClientBuilder().WithScheme(scheme).Build()})
+	of, budget := types.NamespacedName{Namespace: "bench", Name: "gone"}, limits.NewBudget(1<<20)
+	account := budget.Open()
+	if err := account.Hold().Resize(1 << 10); err != nil {
+		t.Fatal(err)
+	}
+	ends := make(chan struct{})
+	one := r.loops.begin(of, account, func(context.Context, *loop) { <-ends })
+	first, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
+	if err != nil || first.RequeueAfter == 0 {
+		t.Errorf("while the loop runs: %+v, %v; want another pass", first, err)
+	}
+	close(ends)
+	<-one.done
+	last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
+	if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(of) {
+		t.Errorf("afterwards: %+v, %v, %d bytes free", last, err, budget.Free())
+	}
 }
