@@ -219,8 +219,20 @@ func removeOwnScratchPool(f Facts) (Next, bool) {
 	return Next{Part: PartPool}, f.OwnsPool && f.needs(PartPool)
 }
 
+// jobWithin is how long the teardown waits until a deleted Job is gone. Kubernetes deletes a Job without pods in less
+// than a second.
+const jobWithin = 2 * time.Minute
+
+// removeClients waits until the Job is gone, because a resumed session needs its name. The wait is limited: the Job
+// stays while any object stays that names it as an owner, and a user can create such an object with a finalizer.
 func removeClients(f Facts) (Next, bool) {
-	return Next{PartJob, "The Job of the clients is being removed."}, f.Clients.Job != nil
+	job := f.Clients.Job
+	if job == nil {
+		return Next{}, false
+	}
+	since := job.DeletionTimestamp
+	held := since != nil && f.Now.Sub(since.Time) > jobWithin && clientview.AllEnded(f.Ending())
+	return Next{PartJob, "The Job of the clients is being removed."}, !held
 }
 
 func pruneResults(f Facts) (Next, bool) { return Next{Part: PartPrune}, !f.done[PartPrune] }

@@ -72,9 +72,16 @@ func TestRules(t *testing.T) {
 		"in a pool that stays":     {func(f *Facts) { ended(f); f.Leftovers.ImagePools = []string{"open"} }, PartLeftovers},
 		"with a scratch pool":      {func(f *Facts) { ended(f); f.OwnsPool = true }, PartPool},
 		"the Job is being deleted": {func(f *Facts) { ended(f); f.Clients.Job.DeletionTimestamp = &metav1.Time{Time: today()} }, PartJob},
-		"the Job is gone":          {func(f *Facts) { f.Clients = Party{} }, PartPrune},
-		"everything but the lock":  {func(f *Facts) { f.Clients, f.OwnsLock, f.done = Party{}, true, map[Part]bool{PartPrune: true} }, PartLock},
-		"the sweep has the lock":   {func(f *Facts) { f.Clients, f.done = Party{}, map[Part]bool{PartPrune: true} }, PartNone},
+		"somebody keeps the Job": {func(f *Facts) {
+			ended(f)
+			f.Clients.Job.DeletionTimestamp = &metav1.Time{Time: today().Add(-time.Hour)}
+		}, PartPrune},
+		"its pods run": {func(f *Facts) {
+			f.Clients.Job.DeletionTimestamp, f.Clients.Tasks, f.orphansSince = &metav1.Time{Time: today().Add(-time.Hour)}, nil, today().Add(-time.Hour)
+		}, PartJob},
+		"the Job is gone":         {func(f *Facts) { f.Clients = Party{} }, PartPrune},
+		"everything but the lock": {func(f *Facts) { f.Clients, f.OwnsLock, f.done = Party{}, true, map[Part]bool{PartPrune: true} }, PartLock},
+		"the sweep has the lock":  {func(f *Facts) { f.Clients, f.done = Party{}, map[Part]bool{PartPrune: true} }, PartNone},
 		"everything": {func(f *Facts) {
 			f.Clients, f.StopsOSDs, f.OwnsPool, f.OwnsLock, f.Leftovers.ImagePools = Party{}, true, true, true, []string{"open"}
 			f.done = map[Part]bool{PartRestoreOSDs: true, PartLeftovers: true, PartPool: true, PartPrune: true, PartLock: true}
