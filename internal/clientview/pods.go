@@ -109,9 +109,15 @@ func Lost(job *batchv1.Job, pods []corev1.Pod) (message string, lost bool) {
 	return "", false
 }
 
-// AllEnded reports whether all pods have ended.
+// AllEnded reports whether all pods have ended, or never begin.
 func AllEnded(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !PodEnded(&pod) })
+	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !PodEnded(&pod) && !neverBegins(&pod) })
+}
+
+// neverBegins reports whether a pod is deleted before it got a node. Only a finalizer, which any user can set, keeps
+// such a pod.
+func neverBegins(pod *corev1.Pod) bool {
+	return !pod.DeletionTimestamp.IsZero() && pod.Spec.NodeName == "" && pod.Status.Phase == corev1.PodPending
 }
 
 // Addresses returns the addresses of the running pods, by client. Pods that are being deleted do not count.

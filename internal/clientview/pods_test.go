@@ -44,3 +44,23 @@ func TestWaitingForPods(t *testing.T) {
 		})
 	}
 }
+
+// A user can create a pod for the Job that no node fits, with a finalizer. A teardown must not wait for it.
+func TestAPodThatNeverBeginsHasEnded(t *testing.T) {
+	now := metav1.Now()
+	for name, c := range map[string]struct {
+		pod  corev1.Pod
+		want bool
+	}{
+		"deleted before it got a node": {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Status: corev1.PodStatus{Phase: corev1.PodPending}}, true},
+		"waits for a node":             {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, false},
+		"deleted on a node": {corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodPending},
+		}, false},
+		"ends": {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}, false},
+	} {
+		if got := AllEnded([]corev1.Pod{c.pod}); got != c.want {
+			t.Errorf("%s: ended %t, want %t", name, got, c.want)
+		}
+	}
+}
