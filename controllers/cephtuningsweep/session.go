@@ -304,10 +304,8 @@ func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 // the ledger. If another client has changed a setting, it ends the sweep instead.
 func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
 	s := &seen.memory.switching
-	if s.loop != nil {
-		if foreign, is := errors.AsType[*tuning.ForeignChangeError](s.loop.failure); is {
-			return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
-		}
+	if foreign := s.loop.foreignChange(); foreign != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 	}
 	if s.entries == nil {
 		s.entries, s.why = seen.sessionEntries(s)

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // errStopped is the cause for the end of a loop that the sweep or the manager stops.
@@ -118,6 +119,16 @@ func (l *loop) hasEnded() bool {
 	default:
 		return false
 	}
+}
+
+// foreignChange returns the change of another client that ended the loop; nil without one, without a loop, and while
+// the loop runs: a session whose benchmark was replaced is entered before its loop ends.
+func (l *loop) foreignChange() *tuning.ForeignChangeError {
+	if l == nil || !l.hasEnded() {
+		return nil
+	}
+	foreign, _ := errors.AsType[*tuning.ForeignChangeError](l.failure)
+	return foreign
 }
 
 // progress describes the loop's activity for status.

@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // noAnswers is a Ceph that does not answer the questions of quiet.
@@ -99,5 +100,17 @@ func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 	last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
 	if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(of) {
 		t.Errorf("afterwards: %+v, %v, %d bytes free", last, err, budget.Free())
+	}
+}
+
+// Until a loop has ended, its goroutine writes its failure.
+func TestOnlyAnEndedLoopSaysWhyItFailed(t *testing.T) {
+	l := &loop{done: make(chan struct{}), failure: &tuning.ForeignChangeError{}}
+	if l.foreignChange() != nil {
+		t.Error("the failure of a running loop was read")
+	}
+	close(l.done)
+	if l.foreignChange() == nil || (*loop)(nil).foreignChange() != nil {
+		t.Error("the failure of an ended loop was not read")
 	}
 }
