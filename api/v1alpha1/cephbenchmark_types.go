@@ -184,7 +184,7 @@ const (
 	BenchmarkInvalid BenchmarkVerdict = "Invalid"
 )
 
-// CephBenchmarkStatus has the results. It stays below 64 KiB. The ConfigMaps that `runs` names
+// CephBenchmarkStatus has the results. It stays below 128 KiB. The ConfigMaps that `runs` names
 // have the full results.
 type CephBenchmarkStatus struct {
 	// observedGeneration is the generation of the spec that status describes.
@@ -597,6 +597,7 @@ type BenchmarkRun struct {
 	// with another digest is not the operator's. The field is absent if an earlier version of the operator
 	// wrote the results, without a signature.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	ResultsDigest string `json:"resultsDigest,omitempty"`
 }
@@ -611,9 +612,13 @@ type BenchmarkClients struct {
 
 	// jobUID is the UID of the clients' Job.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	JobUID types.UID `json:"jobUID,omitempty"`
 
 	// backgroundJobUID is the UID of the background load's Job.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	BackgroundJobUID types.UID `json:"backgroundJobUID,omitempty"`
 }

@@ -54,7 +54,7 @@ func missingBound(path string, s apiextensionsv1.JSONSchemaProps) string {
 }
 
 func TestStatusStaysSmall(t *testing.T) {
-	const wantAtMost = 64 << 10
+	const wantAtMost = 128 << 10
 	for name, schema := range schemas(t) {
 		if got := maxSize(name+".status", schema.Properties["status"]); got > wantAtMost {
 			t.Errorf("%s: a status may have %d bytes, want at most %d", name, got, wantAtMost)

@@ -28,7 +28,7 @@ const (
 	VerdictInvalid SweepVerdict = "Invalid"
 )
 
-// CephTuningSweepStatus has the progress and the results of a sweep. It stays below 64 KiB: 400
+// CephTuningSweepStatus has the progress and the results of a sweep. It stays below 128 KiB: 400
 // runs of at most 96 bytes, 65 configurations of at most 256 bytes, and the rest.
 type CephTuningSweepStatus struct {
 	// observedGeneration is the generation of the spec that status describes.
