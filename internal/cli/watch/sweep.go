@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/trial"
@@ -65,7 +66,7 @@ func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []
 		terminal.Append(out, "%s: %s\n", stalled.Reason, stalled.Message)
 	}
 	if status.Summary != "" {
-		terminal.Append(out, "%s\n", status.Summary)
+		out.WriteString(medium.Lines(status.Summary) + "\n") // The recommendation has a line of its own.
 	}
 }
 
