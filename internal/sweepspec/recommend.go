@@ -164,7 +164,8 @@ const roomForRestored = 28
 func summaryOf(r recommendation, sentence, notes string) string {
 	const mostOfLine = 224
 	line := ellipsis.Cut(r.String(), mostOfLine) + "\n"
-	return line + ellipsis.Cut(sentence, max(maxSummary-roomForRestored-len(line)-len(notes), 0)) + notes
+	const most = maxSummary - roomForRestored
+	return ellipsis.Cut(line+ellipsis.Cut(sentence, max(most-len(line)-len(notes), 3))+notes, most)
 }
 
 // WithRestored adds to the first line of a summary what became of the settings. It leaves a summary alone that

@@ -139,6 +139,18 @@ func TestASummaryBeginsWithItsRecommendation(t *testing.T) {
 	}
 }
 
+func TestLongNotesFitInASummary(t *testing.T) {
+	r := recommendation{
+		spec: &Spec{}, rows: make([]v1alpha1.ConfigurationResult, 1), configurations: []sweep.Configuration{{Name: "256"}},
+	}
+	for _, length := range []int{0, 100, maxSummary - 60, 2 * maxSummary} {
+		got := summaryOf(r, strings.Repeat("s", maxSummary), strings.Repeat("n", length))
+		if len(got) > maxSummary || !strings.Contains(got, "\n") {
+			t.Errorf("with %d bytes of notes, the summary has %d: %q", length, len(got), got)
+		}
+	}
+}
+
 func TestTheRateIsTooHighIfTheBaselineMissesIt(t *testing.T) {
 	const says = "lower the rate"
 	for name, c := range map[string]struct {
