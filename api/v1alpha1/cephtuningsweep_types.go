@@ -17,7 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration: the baseline until another one is proven to be better."
 // +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="The difference of the best configuration to the baseline."
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="The verdict on the leading configuration."
-// +kubebuilder:printcolumn:name="Claim",type=string,JSONPath=`.status.claim`,description="Where the verdict holds.",priority=1
+// +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.status.scope`,description="What the verdict speaks for.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -228,12 +228,19 @@ type CephTuningSweepSpec struct {
 
 	// onCompletion is Restore or KeepBest. KeepBest leaves the settings of a winner applied. A winner is a
 	// configuration that is Superior and keeps every constraint. In the design Blocks, if several
-	// configurations are compared, the confirmation has to show that the winner is Superior. In the design
-	// Interleaved, status.claim also has to be ThisCluster. If the winner's settings cannot be applied
-	// again, or OSDs do not run with them, the sweep restores the original values.
+	// configurations are compared, the confirmation has to show that the winner is Superior. status.scope
+	// has to be at least keepScope. If the winner's settings cannot be applied again, or OSDs do not run with
+	// them, the sweep restores the original values.
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
+
+	// keepScope is the smallest status.scope with which KeepBest leaves a winner's settings applied. Pools
+	// accepts a verdict about three or more pools in one hour, and Pool one about a single pool.
+	// +optional
+	// +kubebuilder:default=Cluster
+	// +kubebuilder:validation:Enum=Pool;Pools;Cluster
+	KeepScope SweepScope `json:"keepScope,omitempty"`
 
 	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, after the restore.
 	// Argo CD, Flux and kubectl wait react to Failed. If unset, the sweep ends as Complete with any
@@ -335,38 +342,38 @@ const (
 // ---
 // The rules use has() for fields that have defaults: see Strategy.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
+// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions of long windows are too few for a verdict: give 3 or more, or 1 for a verdict about switched windows"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
+// +kubebuilder:validation:XValidation:rule="!has(self.daily) || !self.daily || !has(self.sessions) || self.sessions != 1",message="daily needs sessions on three or more days: give sessions 3 or more, or leave daily out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions. If windows become longer (see window), the count of
-	// sessions starts again from zero. With three or more sessions, the verdict may hold for the cluster: see
-	// status.claim. The sweep ends earlier if the first three or more sessions decide. A further session
-	// follows if the verdict needs it and the budget has room: in that session, settings stay applied for
-	// minutes. One session is the quick mode. Its verdict is about one pool in one hour. The quick mode
-	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on
-	// every configuration, or after `pairs`.
+	// sessions is the largest number of valid sessions of long windows. In each of them, the baseline and one
+	// configuration stay applied for longWindow each. If several configurations are compared, a session of
+	// short windows comes first, and selects that configuration. The sweep ends earlier if the first three or
+	// more sessions decide. See status.scope for what the verdict speaks for. One session is the quick mode: a
+	// session of short windows, whose verdict has the scope Windows. The quick mode checks the windows after 8,
+	// 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on every configuration, or after
+	// `pairs`.
 	// +optional
-	// +kubebuilder:default=3
+	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is how many pairs of windows a session has for each configuration. One window of each pair has
-	// the baseline's settings, and the other has those of the configuration. Several configurations share
+	// pairs is how many pairs of short windows a session has for each configuration. One window of each pair
+	// has the baseline's settings, and the other has those of the configuration. Several configurations share
 	// the windows of the baseline. If unset, pairs is 8. In the quick mode (one session), pairs is the
 	// largest number of pairs: 8, 12, 18, 28, 40 or 60. If unset in the quick mode, pairs is the largest of
 	// these numbers that the budget allows. A smaller number allows fewer checks, so each check may decide at a
-	// weaker level of evidence. But fewer pairs prove only larger effects.
+	// weaker level of evidence. But fewer pairs prove only larger effects. With three or more sessions, a single
+	// configuration has no short windows.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:validation:MultipleOf=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied before the next one. The first three tenths of that time
-	// do not count, because the setting takes effect during them. If windows still show an effect of the
-	// previous setting, the sweep starts again with windows of twice the length. It does so only if the new
-	// windows are at most 60s long, and the budget has room for them.
+	// window is the length of a short window: how long a setting stays applied before the next one. The first
+	// three tenths of that time do not count, because the setting takes effect during them.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -374,6 +381,22 @@ type Interleaved struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('60s')",message="must be between 10s and 60s"
 	Window *metav1.Duration `json:"window,omitempty"`
+
+	// longWindow is the length of a long window. Its first two thirds do not count. The verdict speaks of
+	// settings that had settled for that time. Effects of a switch with a time constant of up to a sixth of
+	// longWindow do not distort it.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('60s') && duration(self) <= duration('30m')",message="must be between 60s and 30m"
+	LongWindow *metav1.Duration `json:"longWindow,omitempty"`
+
+	// daily spreads the sessions of long windows over days: each begins at least 18 hours after the previous
+	// one ended, within window if that is set. In between, settings are restored, and the lock is free.
+	// +optional
+	Daily bool `json:"daily,omitempty"`
 }
 
 // Strategy says how configurations are chosen, and how often runs are repeated.

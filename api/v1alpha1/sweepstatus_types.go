@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -75,9 +77,9 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// claim says where the verdict holds. Only the design Interleaved sets it.
+	// scope says what the verdict speaks for.
 	// +optional
-	Claim SweepClaim `json:"claim,omitempty"`
+	Scope SweepScope `json:"scope,omitempty"`
 
 	// summary is the outcome in a few sentences. Its first line is a recommendation.
 	// +optional
@@ -420,44 +422,60 @@ const (
 // In the design Interleaved, an entry has eleven words: the figures of one candidate in one session. A
 // candidate is a configuration other than the baseline.
 //
-//		3 1 4 0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
+//		3 1 4 0.693147 0.012345 8,2,10000,9999 -0.51 1.22 260s 4096Mi 20261129T1719Z Valid
 //
 //	  - 3: the number of the session, from 1. It is part of the name of the session's CephBenchmark.
 //	  - 1: the index of the candidate; 0 for a void session.
 //	  - 4: the number of groups of windows that count.
-//	  - 0.693147, 0.012345: the mean and the standard deviation, over groups, of
-//	    ln(candidate ÷ baseline), or of ln(candidate) for a constraint with atMost or atLeast.
-//	  - 0.0008: the p-value of the randomisation test against "no increase".
+//	  - 0.693147, 0.012345: ln(mean of the candidate ÷ mean of the baseline), or ln(mean of the candidate)
+//	    for a constraint with atMost or atLeast, and its standard deviation between groups.
+//	  - 8,2,10000,9999: the p-values of the randomisation test for "a gain of more than the minimum effect",
+//	    "a gain", "a loss" and "less than the minimum effect", in units of 1/10000.
 //	  - -0.51, 1.22: the normal scores of the two tests for carry-over, which is an effect of the previous
 //	    setting in the next window. The first test compares late with early halves of windows. The second
 //	    test compares windows after different settings.
-//	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, or Starved, Throttled or BelowRate as above; Constraint, for the figures of a constraint;
-//	    Dwells or StarvedDwells, for settings that stayed applied for minutes; or why the session is void.
-//	    Interrupted: the manager was restarted, or the settings were
-//	    restored. Failed: the session broke off. TooShort: too few groups of windows count. Uneven: windows
-//	    of one setting were void more often than chance allows.
+//	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB. 20261129T1719Z: when
+//	    the session ended, in UTC.
+//	  - Valid, or Starved, Throttled or BelowRate as above; LongWindows, for settings that stayed applied for
+//	    a minute or longer, or StarvedLongWindows, ThrottledLongWindows or BelowRateLongWindows; Constraint,
+//	    for the figures of a constraint; or why the session is void. Interrupted: the manager was restarted,
+//	    or the settings were restored. Failed: the session broke off. TooShort: too few groups of windows
+//	    count. Uneven: windows of one setting were void more often than chance allows.
 //
-// +kubebuilder:validation:MaxLength=84
-// +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`
+// +kubebuilder:validation:MaxLength=120
+// +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+) [0-9]+s [0-9]+Mi|[0-9]+ [0-9]+( -?[0-9.]+){2} [0-9]+(,[0-9]+){3}( -?[0-9.]+){2} [0-9]+s [0-9]+Mi [0-9]{8}T[0-9]{4}Z) [A-Za-z]+$`
 type SweepRun string
 
-// SweepClaim says where a verdict holds.
-// +kubebuilder:validation:Enum=ThisHour;ThisCluster;SwitchedWindows
-type SweepClaim string
+// SweepScope says what a verdict speaks for. The scopes are in order, from the smallest to the largest.
+// +kubebuilder:validation:Enum=Windows;Pool;Pools;Cluster
+type SweepScope string
 
-// The claims.
+// The scopes.
 const (
-	// ClaimThisHour means that the verdict holds for this pool in this hour. A single session cannot show
-	// more.
-	ClaimThisHour SweepClaim = "ThisHour"
-	// ClaimThisCluster means that the verdict holds for this cluster.
-	ClaimThisCluster SweepClaim = "ThisCluster"
-	// ClaimSwitchedWindows means that the verdict holds only while settings are switched every few seconds.
-	// With a load that writes, OSDs may postpone work beyond the end of a window. After a single session,
-	// the verdict also holds only for this pool in this hour.
-	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
+	// ScopeWindows means that the verdict holds for this pool, in this hour, while settings are switched
+	// every few seconds. What a setting causes later than that was not measured.
+	ScopeWindows SweepScope = "Windows"
+	// ScopePool means that the verdict holds for this pool, in this hour. Each setting stayed applied for a
+	// long window, or for a whole run.
+	ScopePool SweepScope = "Pool"
+	// ScopePools means the same for three or more pools that were created one after the other, in this hour.
+	ScopePools SweepScope = "Pools"
+	// ScopeCluster means that the same was measured on three or more days. Between the days, settings were
+	// restored, and the lock was free.
+	ScopeCluster SweepScope = "Cluster"
 )
+
+// SweepScopes returns the scopes, from the smallest to the largest.
+func SweepScopes() []SweepScope {
+	return []SweepScope{ScopeWindows, ScopePool, ScopePools, ScopeCluster}
+}
+
+// Covers reports whether a scope is at least as large as another one. An unknown scope covers nothing.
+func (s SweepScope) Covers(least SweepScope) bool {
+	all := SweepScopes()
+	at := slices.Index(all, s)
+	return at >= 0 && at >= slices.Index(all, least)
+}
 
 // SweepSessionValidity says what kind of figures an entry of a session has, or why the session is void.
 type SweepSessionValidity string
@@ -473,12 +491,9 @@ const (
 	// SweepSessionBelowRate means that the session is valid, but that the clients missed the offered rate
 	// also under the baseline.
 	SweepSessionBelowRate SweepSessionValidity = "BelowRate"
-	// SweepSessionDwells means that the session applied the baseline and the best candidate twice each, for
-	// minutes each time. Its ratio must not contradict the verdict of the sessions with short windows. The
-	// entry counts parts of these minutes instead of groups of windows.
-	SweepSessionDwells SweepSessionValidity = "Dwells"
-	// SweepSessionStarvedDwells is like Dwells, but a client or its host lacked CPU.
-	SweepSessionStarvedDwells SweepSessionValidity = "StarvedDwells"
+	// SweepSessionLong means that the session applied the baseline and the leader for a long window each. The
+	// verdict on the leader depends on these sessions alone. Starved, Throttled or BelowRate may precede it.
+	SweepSessionLong SweepSessionValidity = "LongWindows"
 	// SweepSessionConstraint means that the entry has the figures of a constraint. They come from the same
 	// windows as the candidate's entry for the objective, which precedes it. Constraints are in the order
 	// of the spec.

@@ -321,6 +321,7 @@ func TestDecide(t *testing.T) {
 		"a cluster that has settled":       {seen: []func(*facts){applied(true)}, want: stepMeasure, wantReason: v1alpha1.ReasonRunning},
 		"a winner is brought back to stay": {
 			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {
+				f.sweep.Spec.KeepScope = v1alpha1.ScopePool
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
 			}},
 			want: stepApply, wantMessage: "high_client_ops",
@@ -332,12 +333,14 @@ func TestDecide(t *testing.T) {
 		"a verdict, and another has the lock":     {seen: []func(*facts){concluded, unlocked}, want: stepRestore, wantThen: endsComplete},
 		"a winner to be kept, and the cluster is not there for too long": {
 			seen: []func(*facts){concluded, notThere, waited("cluster"), func(f *facts) {
+				f.sweep.Spec.KeepScope = v1alpha1.ScopePool
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
 			}},
 			want: stepGiveUpKeeping,
 		},
 		"a winner to be kept that is not allowed any more": {
 			seen: []func(*facts){concluded, func(f *facts) {
+				f.sweep.Spec.KeepScope = v1alpha1.ScopePool
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner, f.settings.Clusters = v1alpha1.CompletionKeepBest, 1, nil
 			}},
 			want: stepRestore, wantThen: endsComplete,
@@ -365,6 +368,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a winner that was kept": {
 			seen: []func(*facts){concluded, journalOf("s", false), func(f *facts) {
+				f.sweep.Spec.KeepScope = v1alpha1.ScopePool
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
 				f.journal.Entries = []tuning.Entry{{State: tuning.Kept}}
 			}},

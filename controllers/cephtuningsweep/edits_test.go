@@ -457,7 +457,7 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 runID: "` + anyOf(e, []string{"1", "2"}) + `"
 `
 	if e.random.IntN(4) == 0 {
-		spec += "onCompletion: KeepBest\n"
+		spec += "onCompletion: KeepBest\nkeepScope: Pool\n"
 	}
 	return spec
 }

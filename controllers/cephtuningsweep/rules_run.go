@@ -40,10 +40,18 @@ func keepWinner(seen facts) (plan, bool) {
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
-		f.sessions != nil && !f.sessions.MayKeep() || f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
+		!f.speaksForEnough() || f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
 		return false
 	}
 	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
+}
+
+// speaksForEnough reports whether the scope of the verdict allows KeepBest.
+func (f facts) speaksForEnough() bool {
+	if f.sessions != nil {
+		return f.sessions.MayKeep()
+	}
+	return sweepspec.MayKeep(&f.sweep.Spec, sweepspec.BlocksScope(&f.sweep.Spec, f.next.Conclusion))
 }
 
 // failOutOfRoom ends a sweep if a run had too little space for its data. Fast configurations fill the space

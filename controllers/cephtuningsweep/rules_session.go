@@ -66,8 +66,8 @@ func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
 	if m := seen.memory; m != nil && m.switching.loop != nil {
 		doing = "Settings are switched under a running load."
-		if seen.sessions != nil && seen.sessions.Dwells > 0 {
-			doing = "Each setting stays applied for minutes, twice."
+		if seen.sessions != nil && seen.sessions.Long > 0 {
+			doing = "Each setting stays applied for a long window."
 		}
 	}
 	return plan{

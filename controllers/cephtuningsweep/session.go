@@ -96,9 +96,11 @@ func (f facts) isRehearsed() bool {
 // observeSessions replays the ledger of an interleaved sweep.
 func (f *facts) observeSessions() {
 	status := &f.sweep.Status
-	entries, err := sweepspec.ReadSessions(status.Runs)
+	var entries []sweepspec.SessionEntry
+	var err error
+	f.planner, err = sweepspec.PlannerOf(&f.sweep.Spec, status.Plan) // It refuses the ledger of another version.
 	if err == nil {
-		f.planner, err = sweepspec.PlannerOf(&f.sweep.Spec, status.Plan)
+		entries, err = sweepspec.ReadSessions(status.Runs)
 	}
 	if err == nil {
 		f.sessions, err = sweepspec.SessionsOf(&f.sweep.Spec, status.Plan, entries)
@@ -109,6 +111,9 @@ func (f *facts) observeSessions() {
 	}
 	f.sessionLedger = entries
 	f.next = f.sessions.Decision(f.planner, f.rehearses())
+	if next := f.sessions.NotBefore; f.now.Before(next) { // The next session belongs to another day, as if spec.window were closed.
+		f.open, f.opens = false, next
+	}
 }
 
 // rehearse proves the applied values without load.
@@ -371,13 +376,8 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	if err != nil {
 		return void(v1alpha1.SweepSessionFailed, err.Error())
 	}
-	if plan := s.loop.evidence.Plan; plan.Dwells {
-		k, err := s.loop.evidence.Dwells(question)
-		entries, why = sweepspec.EnterDwells(f.run(), plan.Candidate(), k, err, seconds, f.sessionMiB(s))
-	} else {
-		summary, has, err := s.loop.evidence.Summarize(question)
-		entries, why = sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
-	}
+	summary, has, err := s.loop.evidence.Summarize(question)
+	entries, why = sweepspec.EnterSession(f.run(), s.loop.evidence.Plan.Long > 0, summary, has, err, seconds, f.sessionMiB(s))
 	return sweepspec.Marked(entries, s.loop.evidence.Mark(question)), why
 }
 
@@ -397,7 +397,7 @@ func (f facts) sessionMiB(s *sessionMemory) int64 {
 
 // enteredSession returns the effect that adds session entries to status.
 func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
-	entries := append(slices.Clip(f.sessionLedger), more...)
+	entries := append(slices.Clip(f.sessionLedger), sweepspec.EndedAt(more, f.now)...)
 	after, err := sweepspec.SessionsOf(&f.sweep.Spec, f.sweep.Status.Plan, entries)
 	if err != nil {
 		return effect{}, err
@@ -406,7 +406,7 @@ func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	outcome.Verdict, outcome.Claim, outcome.Summary, outcome.Patches = "", "", "", nil // These fields are set with the conclusion.
+	outcome.Verdict, outcome.Scope, outcome.Summary, outcome.Patches = "", "", "", nil // These fields are set with the conclusion.
 	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Runs = sweepspec.WriteSessions(entries)
 		outcome.Write(s)

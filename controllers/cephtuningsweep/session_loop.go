@@ -159,7 +159,7 @@ type loopPlan struct {
 	plan     session.Plan
 	question session.Question
 	names    []string // names of the candidates
-	pairs    int      // number of pairs after which a session ends, unless question.Quick or plan.Dwells is set
+	pairs    int      // number of pairs after which a session ends, unless question.Quick is set
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster
@@ -252,10 +252,6 @@ func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, so sess
 // enough reports whether the session has enough data. It judges the clients' figures only at the planned
 // looks.
 func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
-	if p.plan.Dwells {
-		l.saw(fmt.Sprintf("%d of %d dwells of %v", len(e.Record.Switches), len(p.plan.Order), p.plan.Window))
-		return false, e.CheckDwells()
-	}
 	pairs, err := e.Pairs()
 	if err != nil {
 		return false, err
@@ -278,7 +274,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	}
 	text, decided := fmt.Sprintf("%d pairs", pairs), true
 	for i, f := range found {
-		a := f.Windows
+		a := f.Assessment
 		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
 		decided = decided && sweepspec.Decided(f)
 	}

@@ -76,10 +76,10 @@ func TestSessionIsEnteredAgainAfterAFailedWrite(t *testing.T) {
 	}
 }
 
-// A switch that keeps its deadline does not void dwells.
-func TestDwellsTolerateEverySwitchWithinItsDeadline(t *testing.T) {
-	p, err := session.Dwell(1, 1, 1, 1)
+// A switch that keeps its deadline does not void long windows.
+func TestLongWindowsTolerateEverySwitchWithinItsDeadline(t *testing.T) {
+	p, err := session.Long(1, 1, 1, 1, time.Minute)
 	if err != nil || p.Timing.MaxSwitch < tuning.SwitchDeadline {
-		t.Errorf("a switch before a dwell may take %v, %v; its deadline is %v", p.Timing.MaxSwitch, err, tuning.SwitchDeadline)
+		t.Errorf("a switch before a long window may take %v, %v; its deadline is %v", p.Timing.MaxSwitch, err, tuning.SwitchDeadline)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Stories of winners whose settings are kept.
 func keepStories() map[string]story {
-	const keep = profile + "onCompletion: KeepBest\n"
+	const keep = profile + "onCompletion: KeepBest\nkeepScope: Pool\n"
 	osd := ceph.ConfigWho{Section: "osd"}
 	return map[string]story{
 		"a winner stays, and the rest is restored": func(w *world) {
@@ -89,7 +89,7 @@ func keepStories() map[string]story {
 func (w *world) keeping() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.bench.set(func(b *bench) { b.speed = w.faster() })
-	s := w.create("s", strings.Replace(profile, "seed: 11", "seed: 3", 1)+"onCompletion: KeepBest\n")
+	s := w.create("s", strings.Replace(profile, "seed: 11", "seed: 3", 1)+"onCompletion: KeepBest\nkeepScope: Pool\n")
 	w.await(s, "in its last run", func(s *v1alpha1.CephTuningSweep) bool {
 		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) == 5 })
 		return len(s.Status.Runs) == 5

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -45,8 +46,8 @@ func sessionStories() map[string]story {
 			s := w.create("quick", switchedSpec)
 			w.await(s, "complete", is(v1alpha1.ConditionComplete))
 			w.wantState(before)
-			if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Claim != v1alpha1.ClaimSwitchedWindows || w.sessions(s).Valid != 1 {
-				w.t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+			if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || w.sessions(s).Short != 1 {
+				w.t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Scope, s.Status.Runs, s.Status.Summary)
 			}
 			if !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 4 -1.2") {
 				w.t.Errorf("sessions %q", s.Status.Runs)
@@ -91,7 +92,8 @@ func sessionStories() map[string]story {
 		"clients do not answer":                    clientsLostInMidSession,
 		"two candidates, in sessions of their own": twoSwitchedCandidates,
 		"two candidates, in one session":           twoCandidatesInOneSession,
-		"settings that hold for minutes":           dwellsAfterWindows,
+		"long windows decide":                      longWindowsDecide,
+		"sessions of several days":                 dailySessions,
 		"a constraint rules a gain out":            constraintInSession,
 		"data is recovered in mid-session":         recoveryInMidSession,
 		"a gain on a host at its limit":            gainOnABusyHost,
@@ -302,7 +304,7 @@ func constraintInSession(w *world) {
 	for i, k := range s.Status.Constraints {
 		outcomes[i] = k.Outcome
 	}
-	if !slices.Equal(outcomes, []v1alpha1.ConstraintOutcome{v1alpha1.ConstraintKept, v1alpha1.ConstraintBroken}) || w.sessions(s).Valid != 1 || len(s.Status.Patches) > 0 {
+	if !slices.Equal(outcomes, []v1alpha1.ConstraintOutcome{v1alpha1.ConstraintKept, v1alpha1.ConstraintBroken}) || w.sessions(s).Short != 1 || len(s.Status.Patches) > 0 {
 		w.t.Errorf("constraints %q, sessions %q, patches %v", outcomes, s.Status.Runs, s.Status.Patches)
 	}
 	if !strings.Contains(s.Status.Summary, "It does not win: write Bandwidth is broken.") {
@@ -321,7 +323,7 @@ func gainOnABusyHost(w *world) {
 		best    string
 		says    string
 	}{
-		"quiet": {0.5, v1alpha1.VerdictSuperior, "cap=16", "Keep 256 until a longer sweep confirms 16. Restored.\n"},
+		"quiet": {0.5, v1alpha1.VerdictSuperior, "cap=16", "Keep 256 until long windows confirm the gain. Restored.\n"},
 		"busy":  {0.99, v1alpha1.VerdictInconclusive, sweep.BaselineName, "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
 	} {
 		w.load.set(func(l *load) {
@@ -330,7 +332,7 @@ func gainOnABusyHost(w *world) {
 		s := w.create(name, switchedSpec)
 		w.await(s, "complete", is(v1alpha1.ConditionComplete))
 		w.wantState(before)
-		if s.Status.Verdict != c.verdict || s.Status.Best != c.best || (len(s.Status.Patches) > 0) != (c.verdict == v1alpha1.VerdictSuperior) || !strings.Contains(s.Status.Summary, c.says) {
+		if s.Status.Verdict != c.verdict || s.Status.Best != c.best || s.Status.Scope != v1alpha1.ScopeWindows || len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, c.says) {
 			w.t.Errorf("%s: %s, best %s, sessions %q: %s", name, s.Status.Verdict, s.Status.Best, s.Status.Runs, s.Status.Summary)
 		}
 		w.wantReplayed(s, 1)
@@ -368,47 +370,48 @@ func planWhileAnotherSwitches(w *world) {
 	w.awaitGone(other)
 }
 
-// dwellsAfterWindows has a load that writes: a gain in windows has to hold for minutes, too.
-func dwellsAfterWindows(w *world) {
+// longWindowsDecide has one candidate: three sessions of long windows decide on a gain.
+func longWindowsDecide(w *world) {
 	before := w.state()
 	w.load.set(func(l *load) {
 		l.rate = func(value string) float64 { return map[string]float64{"16": 2000, "256": 1000}[value] }
 	})
-	s := w.create("held", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3, pairs: 4", 1))
+	s := w.create("long", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3", 1))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantState(before)
-	last, verdict := s.Status.Runs[len(s.Status.Runs)-1], v1alpha1.VerdictSuperior
-	if strings.Contains(s.Status.Summary, "which contradicts the windows") { // The test has a level of 5%, so chance does that in one story of twenty.
-		verdict = v1alpha1.VerdictInconclusive
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Scope != v1alpha1.ScopePool || w.sessions(s).Valid != 3 || len(s.Status.Patches) > 0 {
+		w.t.Errorf("%s, %s, sessions %q, patches %v: %s", s.Status.Verdict, s.Status.Scope, s.Status.Runs, s.Status.Patches, s.Status.Summary)
 	}
-	if s.Status.Verdict != verdict || s.Status.Claim != v1alpha1.ClaimThisCluster || w.sessions(s).Valid != 3 || !strings.HasSuffix(string(last), " Dwells") {
-		w.t.Errorf("%s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
-	}
-	if !strings.Contains(s.Status.Summary, "When each setting stayed applied for 4 minutes, twice, the ratio was") {
-		w.t.Errorf("summary %q", s.Status.Summary)
-	}
-	w.wantReplayed(s, 4)
+	w.wantReplayed(s, 3)
 }
 
-// twoSwitchedCandidates has a load that only reads, so that a winner may stay.
+// dailySessions waits for the next day after the first session, with everything restored.
+func dailySessions(w *world) {
+	before := w.state()
+	s := w.create("daily", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3, daily: true", 1))
+	w.await(s, "waiting for the next day", func(s *v1alpha1.CephTuningSweep) bool {
+		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReconciling)
+		return len(s.Status.Runs) == 1 && c != nil && c.Reason == v1alpha1.ReasonWaitingForWindow
+	})
+	w.wantState(before)
+}
+
+// twoSwitchedCandidates has short windows that select a candidate, and long windows that confirm it.
 func twoSwitchedCandidates(w *world) {
 	w.load.set(func(l *load) {
 		l.rate = func(value string) float64 { return map[string]float64{"16": 300, "256": 1000, "512": 1500}[value] }
 	})
 	s := w.create("general", strings.NewReplacer(
 		"{mode: Write, blockSize: 16Ki, ", "{mode: Rand, ", `["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 3, pairs: 4",
-		"objective:", "onCompletion: KeepBest\nobjective:").Replace(switchedSpec))
+		"objective:", "onCompletion: KeepBest\nkeepScope: Pool\nobjective:").Replace(switchedSpec))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "cap=512" || s.Status.Claim != v1alpha1.ClaimThisCluster || w.sessions(s).Valid != 3 {
-		w.t.Errorf("%s is %s, %s, sessions %q: %s", s.Status.Best, s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	if of := w.sessions(s); s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "cap=512" || s.Status.Scope != v1alpha1.ScopePool || of.Short != 1 || of.Valid != 3 {
+		w.t.Errorf("%s is %s, %s, sessions %q: %s", s.Status.Best, s.Status.Verdict, s.Status.Scope, s.Status.Runs, s.Status.Summary)
 	}
 	if value, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); value != "512" {
 		w.t.Errorf("the option is %q, want the winner", value)
 	}
-	if len(s.Status.Patches) == 0 {
-		w.t.Error("there is no patch")
-	}
-	w.wantReplayed(s, 3)
+	w.wantReplayed(s, 4)
 }
 
 // windows returns the ConfigMaps with archived sessions.
@@ -421,8 +424,7 @@ func (w *world) windows() []corev1.ConfigMap {
 	return all.Items
 }
 
-// sessions returns the state of a sweep by its ledger. The regular noise of these clients may look like
-// carry-over, and then sessions with longer windows follow. So a story counts those that decide.
+// sessions returns the state of a sweep by its ledger.
 func (w *world) sessions(s *v1alpha1.CephTuningSweep) *sweepspec.Sessions {
 	w.t.Helper()
 	entries, err := sweepspec.ReadSessions(s.Status.Runs)
@@ -471,7 +473,7 @@ func windowsOfEarlierRuns(w *world) {
 		return s.Status.ObservedRunID == "second" && is(v1alpha1.ConditionComplete)(s)
 	})
 	second := w.sessions(s)
-	if kept := w.windows(); second.Valid != 1 || len(kept) != second.Superseded+1 {
+	if kept := w.windows(); second.Short != 1 || len(kept) != 1 {
 		w.t.Errorf("%d sessions are kept, want those of the second run alone: %q", len(kept), s.Status.Runs)
 	}
 	w.wantReplayed(s, 1)
@@ -493,8 +495,7 @@ func windowsInTheWay(w *world) {
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(other), &got); err != nil || got.Data["mine"] != "yes" || len(got.BinaryData) > 0 {
 		w.t.Errorf("the ConfigMap has %v, %d binary entries, %v", got.Data, len(got.BinaryData), err)
 	}
-	// A session after carry-over has a ConfigMap of its own.
-	if of := w.sessions(s); of.Valid != 1 || len(w.windows()) != of.Superseded+1 {
+	if of := w.sessions(s); of.Short != 1 || len(w.windows()) != 1 {
 		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), s.Status.Runs)
 	}
 }

@@ -78,8 +78,8 @@ func switchedInThePool(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.setDataPool(0) // The benchmark has removed it.
 	w.wantState(before)
-	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Claim != v1alpha1.ClaimThisHour || w.sessions(s).Valid != 1 {
-		w.t.Errorf("design %s, verdict %s, %s, sessions %q: %s", p.Design, s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || w.sessions(s).Short != 1 {
+		w.t.Errorf("design %s, verdict %s, %s, sessions %q: %s", p.Design, s.Status.Verdict, s.Status.Scope, s.Status.Runs, s.Status.Summary)
 	}
 	w.wantReplayed(s, 1)
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sessionMethod = `Settings were switched while one load ran. Each session has its own pool and data. In it, windows of the baseline and of each candidate follow each other in random order, balanced within groups. The first seconds of a window do not count. The ratio of a session is the mean over its groups, on the scale of logarithms. The verdict of several sessions comes from Student's t test of their means. The verdict of a single session comes from the same test of its groups, at looks that are fixed beforehand. A group does not count if a setting was not proven, was switched late or was not measured completely. A session of dwells applies the baseline and a candidate in turn, for minutes each. Its ratio has to support the verdict of the windows.`
+const sessionMethod = `Settings were switched while one load ran. With scratch pools, each session has its own pool and data. In a session of short windows, windows of the baseline and of each candidate follow each other in random order, balanced within groups. In a session of long windows, the baseline and one candidate stay applied for a long window each. The first part of a window, in which the setting settles, does not count. The ratio of a session is that of the arithmetic means of its windows. A verdict on long windows comes from Student's t test of the ratios of sessions, at looks that are fixed beforehand. A verdict on short windows speaks only of switched windows. It needs both the same test of the groups of one session and a randomisation test. A group does not count if a setting was not proven, was switched late or was not measured completely. Its figures play no part in that: a window in which no operation finished counts.`
 
 // methodOf describes the method by which a sweep reached its verdict.
 func methodOf(s *v1alpha1.CephTuningSweep) string {
@@ -21,17 +22,13 @@ func methodOf(s *v1alpha1.CephTuningSweep) string {
 	return sweepMethod
 }
 
-// ClaimOf describes the scope of a verdict; "" for an unknown or empty claim.
-func ClaimOf(claim v1alpha1.SweepClaim) string {
-	switch claim {
-	case v1alpha1.ClaimThisHour:
-		return "this pool, in this hour"
-	case v1alpha1.ClaimThisCluster:
-		return "this cluster"
-	case v1alpha1.ClaimSwitchedWindows:
-		return "switched windows only"
+// ScopeOf describes the scope of a verdict; "" for an unknown or empty scope.
+func ScopeOf(scope v1alpha1.SweepScope) string {
+	switch scope {
+	case v1alpha1.ScopeCluster:
+		return "this cluster, on several days"
 	default:
-		return ""
+		return strings.TrimPrefix(sweepspec.ScopeNote(scope), "on ")
 	}
 }
 
@@ -45,8 +42,8 @@ func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 }
 
 // sessionFigures returns a row for the objective of each candidate in each session, and a row without figures
-// for a void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and
-// ln_ratio_sd is the standard deviation between groups.
+// for a void session. ln_ratio is ln(mean of the candidate ÷ mean of the baseline), and ln_ratio_sd is its standard
+// deviation between groups.
 func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntry) [][]string {
 	objective := s.Spec.Objective
 	rows := [][]string{{

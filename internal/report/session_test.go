@@ -10,11 +10,11 @@ import (
 
 func TestSessionsHaveATableOfTheirOwn(t *testing.T) {
 	s := &v1alpha1.CephTuningSweep{Status: v1alpha1.CephTuningSweepStatus{
-		Plan: &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved}, Claim: v1alpha1.ClaimThisHour,
+		Plan: &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved}, Scope: v1alpha1.ScopeWindows,
 		Configurations: []v1alpha1.ConfigurationResult{{Index: 0, Name: "baseline"}, {Index: 1, Name: "cap=1"}},
 		Runs: []v1alpha1.SweepRun{
-			"1 0 0 0.000000 0.000000 0.0000 0.00 0.00 70s 12Mi Interrupted",
-			"2 1 4 -0.693147 0.010000 0.9990 0.10 -0.20 260s 40Mi Valid",
+			"1 0 0 0.000000 0.000000 0,0,0,0 0.00 0.00 70s 12Mi 20261129T1719Z Interrupted",
+			"2 1 4 -0.693147 0.010000 10000,9990,10,1 0.10 -0.20 260s 40Mi 20261129T1719Z Valid",
 		},
 	}}
 	d, err := Sweep(s, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
-	"github.com/cephtune/cephtune/internal/stats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // sessionPlots returns a plot for each session: the clients' work in each second, with strips that
@@ -64,12 +64,10 @@ func sessionPlot(s *archive.SwitchedSession) *Plot {
 }
 
 // drawWindows draws a strip for the time after each switch, without the wash-out. A pale strip shows
-// windows that do not count. A dwell has one strip for its several windows.
+// windows that do not count.
 func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
 	washOut := s.Evidence.Plan.Timing.WashOut
-	each := s.Evidence.Plan.WindowsOfSwitch()
-	for n, w := range s.Evidence.Record.Switches {
-		i := n * each // the first window after the switch
+	for i, w := range s.Evidence.Record.Switches {
 		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"
@@ -120,7 +118,7 @@ func amountOf(row *result.Second, metric v1alpha1.Metric) float64 {
 	return row.Operations
 }
 
-// typicalOfWindows returns the geometric mean of a configuration's valid windows; "" without any.
+// typicalOfWindows returns the mean of a configuration's valid windows; "" without any.
 func typicalOfWindows(metric v1alpha1.Metric, configuration int, sessions []*archive.SwitchedSession) string {
 	var values []float64
 	for _, s := range sessions {
@@ -128,7 +126,7 @@ func typicalOfWindows(metric v1alpha1.Metric, configuration int, sessions []*arc
 			continue
 		}
 		for i, w := range s.Counted.Windows {
-			if w.Setting == configuration && !s.Counted.Faults[i] && w.Figure > 0 {
+			if w.Setting == configuration && !s.Counted.Faults[i] {
 				values = append(values, w.Figure)
 			}
 		}
@@ -136,5 +134,5 @@ func typicalOfWindows(metric v1alpha1.Metric, configuration int, sessions []*arc
 	if len(values) == 0 {
 		return ""
 	}
-	return figure.Human(metric, stats.GeometricMean(values))
+	return figure.Human(metric, stat.Mean(values, nil))
 }

@@ -89,7 +89,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Began", at(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Runs", Census(ledger))
-	d.fact("Verdict holds for", ClaimOf(s.Status.Claim))
+	d.fact("Verdict holds for", ScopeOf(s.Status.Scope))
 	return d
 }
 

@@ -148,9 +148,8 @@ func (c *Collector) fold(g *gathered, so Record) error {
 		return fmt.Errorf("its clock is known within %v, not %v", one.Error, c.plan.Timing.ClockError)
 	}
 	before := bytesOf(g.seconds[g.plain:])
-	switches, timing := c.plan.windows(so.Switches)
 	e := Evidence{Clients: []Client{one}}
-	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)
+	pieces, _, err := switchback.Pieces(so.Switches, e.rows(), c.plan.Timing)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Criteria are the thresholds of verdicts. They are fixed before the first run: a threshold that is chosen
@@ -255,6 +256,37 @@ func (a Assessment) Withheld(without Assessment) Assessment {
 		return without
 	}
 	return a
+}
+
+// Confirmed reports for each assessment whether a second test supports its verdict at the same levels, after
+// Holm's correction. p has the unadjusted p-values of the second test. A verdict needs both tests, so each
+// p-value is the larger one. A verdict that rests on other p-values counts as confirmed.
+func Confirmed(as []Assessment, p []PValues) ([]bool, error) {
+	both := slices.Clone(as)
+	for i := range both {
+		own := &both[i].P
+		*own = PValues{
+			Superior: max(own.Superior, p[i].Superior), AnyGain: max(own.AnyGain, p[i].AnyGain),
+			Loss: max(own.Loss, p[i].Loss), Small: max(own.Small, p[i].Small),
+		}
+	}
+	if err := adjustForMany(both); err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(as))
+	for i, a := range both {
+		switch a.Verdict {
+		case Superior:
+			out[i] = a.Holm.Superior <= a.Level
+		case Better:
+			out[i] = a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.levels.half
+		case Inferior:
+			out[i] = a.Holm.Loss <= a.levels.half
+		default:
+			out[i] = true
+		}
+	}
+	return out, nil
 }
 
 func (a *Assessment) whyOpen() Reason {

@@ -23,7 +23,7 @@ type Outcome struct {
 	Best           string
 	Effect         v1alpha1.Effect
 	Verdict        v1alpha1.SweepVerdict
-	Claim          v1alpha1.SweepClaim // of an interleaved sweep
+	Scope          v1alpha1.SweepScope
 	Summary        string
 	Configurations []v1alpha1.ConfigurationResult
 	Noise          *v1alpha1.Noise
@@ -33,7 +33,7 @@ type Outcome struct {
 
 // Write copies an outcome into status.
 func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
-	s.Best, s.Effect, s.Verdict, s.Claim, s.Summary = o.Best, o.Effect, o.Verdict, o.Claim, o.Summary
+	s.Best, s.Effect, s.Verdict, s.Scope, s.Summary = o.Best, o.Effect, o.Verdict, o.Scope, o.Summary
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 
@@ -72,6 +72,7 @@ func (o *Outcome) lead(candidate int, a stats.Assessment, constraints []stats.Co
 func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
+		Scope:          BlocksScope(spec, c),
 		Configurations: table(planner, c.Standing),
 	}
 	noise, err := noiseOf(planner, c)
@@ -91,12 +92,14 @@ func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Concl
 	}
 	after := notesOf(ledger, out.Configurations) + closedLoopOf(spec)
 	if c.Winner != 0 {
-		after += withoutPatch(spec)
-		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools); err != nil {
+		after = fmt.Sprintf(" Measured %s.", ScopeNote(out.Scope)) + notKept(spec, out.Scope) + after + withoutPatch(spec)
+	}
+	if c.Winner != 0 && HasPatch(spec, out.Scope) {
+		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools, out.Scope); err != nil {
 			return Outcome{}, err
 		}
 	}
-	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner}
+	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner, scope: out.Scope}
 	out.Summary = summaryOf(line, c.Sentence, after)
 	return out, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // digestVersion is the version of the rules of Digest. Increase it when the same spec gets another digest,
 // for example because of a new field with a default. A test checks the digest of an example spec.
-const digestVersion = "v3"
+const digestVersion = "v4"
 
 // decisive has the fields of a spec that affect the verdict, except clusterRef, which is immutable. Other
 // fields, such as suspend, window or historyLimit, may be edited during a sweep.

@@ -113,6 +113,10 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}
+	if plan.Sessions > 1 && len(e.configurations) == 2 { // There are no short windows.
+		window = longWindowOf(e.spec)
+		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: window}
+	}
 	configurations := len(e.configurations)
 	own := sessionTemplate(e.spec)
 	prefill, started := PrefillBytes(own, e.facts.DatasetBytes), e.startOf(own)
@@ -184,16 +188,17 @@ func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int
 // describeSessions adds to the plan the cost of all sessions, the smallest effect that they can prove, and
 // the refusals that follow from the budget.
 func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings) error {
-	plan.MinimumRuns, plan.MaximumRuns = min(plan.Sessions, switchback.DefaultSessions), plan.Sessions
-	each, runs := fixed.Expected, int64(plan.MaximumRuns)
-	most := sweep.Cost{Time: time.Duration(runs) * each.Time, Bytes: runs * each.Bytes}
-	if plan.Sessions > 1 {
-		dwells := dwellsCost(plan)
-		most.Time, most.Bytes = most.Time+dwells.Time, most.Bytes+dwells.Bytes
+	least := min(plan.Sessions, switchback.LeastSessions)
+	plan.MaximumRuns = int32(plannedSessions(plan)) //nolint:gosec // At most 13.
+	plan.MinimumRuns = plan.MaximumRuns - plan.Sessions + least
+	s := &Sessions{spec: spec, plan: plan, leader: 1}
+	smallest, most := sessionsCost(s, least), sessionsCost(s, plan.Sessions)
+	apart := time.Duration(0)
+	if s.Daily() {
+		apart = time.Duration(plan.Sessions-1) * betweenDays
 	}
-	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + fixed.Budget.Reserve).Round(time.Second)}
+	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + apart + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(most.Bytes)
-	s := &Sessions{spec: spec, plan: plan, window: windowOf(plan)}
 	q, err := s.Question()
 	if err != nil {
 		return err
@@ -203,22 +208,64 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 		return err
 	}
 	plan.SmallestEffect = percentOf(max(ratio-1, 1-ratio))
-	smallest := sweep.Estimate{Runs: int(plan.MinimumRuns), Time: time.Duration(plan.MinimumRuns) * each.Time, Bytes: int64(plan.MinimumRuns) * each.Bytes}
-	refusals := append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, smallest)...)
-	if !s.isKept(s.window) {
+	first := sweep.Estimate{Runs: int(plan.MinimumRuns), Time: smallest.Time, Bytes: smallest.Bytes}
+	refusals := append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, first)...)
+	if !s.isKept() {
 		refusals = append(refusals, fmt.Sprintf("A session of %d clients would have more figures than the manager keeps: use fewer clients, pairs or configurations, or shorter windows.", spec.Template.Clients.Count))
 	}
 	plan.Refusals = boundedRefusals(refusals)
 	return nil
 }
 
-// isKept reports whether the manager can keep the clients' figures for each second of a session with windows of a
-// length.
-func (s *Sessions) isKept(window time.Duration) bool {
-	longer := *s
-	longer.window, longer.Dwells, longer.Next = window, 0, max(s.Next, 1)
-	order, err := longer.SessionPlan()
-	return err == nil && order.Lasts() <= session.MaxClientTime/time.Duration(max(s.spec.Template.Clients.Count, 1))
+// isKept reports whether the manager can keep the clients' figures for each second of each planned session.
+func (s *Sessions) isKept() bool {
+	planned := []int{1} // the candidates of long windows
+	switch {
+	case s.Quick():
+		planned = []int{0}
+	case s.plan.Configurations > 1:
+		planned = []int{0, 1}
+	}
+	most := session.MaxClientTime / time.Duration(max(s.spec.Template.Clients.Count, 1))
+	return !slices.ContainsFunc(planned, func(long int) bool {
+		one := Sessions{Next: 1, Long: long, spec: s.spec, plan: s.plan}
+		order, err := one.SessionPlan()
+		return err != nil || order.Lasts() > most
+	})
+}
+
+// plannedSessions returns the largest number of valid sessions, of short and of long windows.
+func plannedSessions(plan *v1alpha1.SweepPlan) int {
+	if plan.Sessions > 1 && plan.Configurations > 1 {
+		return int(plan.Sessions) + 1
+	}
+	return int(plan.Sessions)
+}
+
+// sessionsCost returns the cost of a sweep with the given number of sessions, without that of short windows which
+// select the leader.
+func sessionsCost(s *Sessions, sessions int32) sweep.Cost {
+	var all sweep.Cost
+	add := func(n int32, c sweep.Cost) {
+		all.Time, all.Bytes = all.Time+time.Duration(n)*c.Time, all.Bytes+int64(n)*c.Bytes
+	}
+	if s.Quick() {
+		add(1, expectedOf(s.plan))
+		return all
+	}
+	if s.plan.Configurations > 1 {
+		add(1, expectedOf(s.plan))
+	}
+	add(sessions, s.costOfNext(s.leader))
+	return all
+}
+
+// longWindowOf returns the length of a long window.
+func longWindowOf(spec *Spec) time.Duration {
+	if w := spec.Strategy.Interleaved.LongWindow; w != nil {
+		return w.Duration
+	}
+	return session.DefaultLongWindow
 }
 
 // switchTime is the estimated time between two windows.
@@ -233,11 +280,13 @@ func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.Window.Duration
 }
 
-// underLoad returns how long the planned windows and switches of a session take, with windows of the given
-// length.
-func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
-	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (window + switchTime)
+// underLoad returns how long the planned windows and switches of a session take.
+func underLoad(plan *v1alpha1.SweepPlan) time.Duration {
+	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (windowOf(plan) + switchTime)
 }
+
+// longUnderLoad returns how long the windows and switches of a session of long windows take.
+func longUnderLoad(spec *Spec) time.Duration { return 2 * (longWindowOf(spec) + switchTime) }
 
 // restoreOf returns the planned time of the restore; 0 for a plan without this time.
 func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
@@ -245,11 +294,6 @@ func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
 		return 0
 	}
 	return plan.RestoreDuration.Duration
-}
-
-// windowsCost returns the cost of a session with windows of the given length.
-func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
-	return costOf(plan, underLoad(plan, window))
 }
 
 // FirstLook returns how long a sweep of a single session takes if its first look decides. It returns 0 for the
@@ -262,21 +306,13 @@ func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	}
 	after := *plan
 	after.Pairs = int32(first) //nolint:gosec // At most 60.
-	return plan.EstimatedDuration.Duration - underLoad(plan, windowOf(plan)) + underLoad(&after, windowOf(plan))
+	return plan.EstimatedDuration.Duration - underLoad(plan) + underLoad(&after)
 }
 
-// dwellsUnderLoad is how long the four dwells of a session of dwells take, with a switch for each dwell.
-const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
-
-// dwellsCost returns the cost of a session of dwells. In a dwell, one setting stays applied for
-// session.DwellTime.
-func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
-
-// costOf returns the cost of a session. The argument named lasts is the total duration of its windows or
-// dwells. The bytes of the result are an upper bound. For a shorter time than planned, they stay as planned.
+// costOf returns the cost of a session. The argument named lasts is the total duration of its windows. The bytes of the result are an upper bound. For a shorter time than planned, they stay as planned.
 // For a longer time, costOf also scales the bytes of the prefill, which do not depend on the time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
-	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
+	e, planned := expectedOf(plan), underLoad(plan)
 	if planned > 0 {
 		e.Bytes = int64(float64(e.Bytes) * max(1, lasts.Seconds()/planned.Seconds()))
 	}
@@ -293,8 +329,7 @@ func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
 	return *spec.Template.Phases[at].DeepCopy(), true
 }
 
-// writesInSession reports whether the load of a session writes. If it writes, a setting may defer work beyond
-// its window.
+// writesInSession reports whether the load of a session writes.
 func writesInSession(spec *Spec) bool {
 	phase, ok := sessionPhase(spec)
 	return ok && writtenPerSecond(phase, 1) > 0
@@ -320,18 +355,18 @@ func Ramp(spec *Spec) time.Duration {
 // SessionPlan returns the order and the timing of the settings in the next session.
 func (s *Sessions) SessionPlan() (session.Plan, error) {
 	seed := uint64(*s.plan.Seed) //nolint:gosec // The schema requires at least 0.
-	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.window
+	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), windowOf(s.plan)
 	switch {
-	case s.Dwells > 0:
-		return session.Dwell(seed, s.Next, candidates, s.Dwells)
+	case s.Long > 0:
+		return session.Long(seed, s.Next, candidates, s.Long, longWindowOf(s.spec))
 	case s.Quick():
 		return session.Quick(seed, s.Next, candidates, pairs, window)
 	}
-	return session.General(seed, s.Next, candidates, pairs, window)
+	return session.Screen(seed, s.Next, candidates, pairs, window)
 }
 
 // SessionBenchmark returns the CephBenchmark of a session. Its only phase is the phase of the objective,
-// which runs sessionMargin longer than all windows or dwells may take.
+// which runs sessionMargin longer than all windows may take.
 func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {

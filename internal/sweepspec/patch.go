@@ -28,8 +28,8 @@ const (
 // without an object's name, for the production pool that serves such a load.
 //
 // The argument named pools maps existing pools to the names of their CephBlockPools. A pool without an entry
-// has a CephBlockPool of the same name.
-func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
+// has a CephBlockPool of the same name. The scope of the verdict is noted above each patch.
+func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string, scope v1alpha1.SweepScope) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {
 		at := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
@@ -61,6 +61,9 @@ func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.P
 	}
 	var all []v1alpha1.WinnerPatch
 	for _, d := range drafts[:min(len(drafts), maxPatches)] {
+		if note := ScopeNote(scope); note != "" {
+			d.notes = append([]string{"Measured " + note + "."}, d.notes...)
+		}
 		patch, err := d.render(len(drafts))
 		if err != nil {
 			return nil, err

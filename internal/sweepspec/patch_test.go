@@ -77,7 +77,7 @@ spec:
 		"nothing but the load": {`{parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, map[string]cephvalue.Value{"a": cephvalue.Of("2")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"})
+			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"}, v1alpha1.ScopeCluster)
 			if err != nil {
 				t.Fatal(err)
 			}

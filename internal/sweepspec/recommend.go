@@ -25,7 +25,8 @@ type recommendation struct {
 	configurations []sweep.Configuration
 	rows           []v1alpha1.ConfigurationResult // of all configurations, with verdicts
 	leader, winner int                            // indexes of configurations; 0 for none
-	claim          v1alpha1.SweepClaim
+	scope          v1alpha1.SweepScope             // of the leader's verdict
+	switched       []int                           // candidates whose verdict has the smaller scope Windows
 }
 
 // String returns the line without its end, which says whether everything is restored; see [WithRestored].
@@ -54,8 +55,8 @@ func (r recommendation) rank(c int) int {
 	return 1
 }
 
-// advice says which configuration to use. A verdict that holds for this hour only, or for switched windows only,
-// is no reason for a change.
+// advice says which configuration to use. A verdict without a patch is no reason for a change, unless the spec
+// names its scope.
 func (r recommendation) advice() string {
 	base := "the baseline"
 	if len(r.spec.Parameters) == 1 {
@@ -64,10 +65,12 @@ func (r recommendation) advice() string {
 	switch {
 	case r.winner == 0:
 		return fmt.Sprintf("Keep %s.", base)
-	case r.claim != "" && r.claim != v1alpha1.ClaimThisCluster:
-		return fmt.Sprintf("Keep %s until a longer sweep confirms %s.", base, r.name(r.winner))
+	case HasPatch(r.spec, r.scope), r.spec.OnCompletion == v1alpha1.CompletionKeepBest && MayKeep(r.spec, r.scope):
+		return fmt.Sprintf("Use %s.", r.name(r.winner))
+	case r.scope == v1alpha1.ScopeWindows:
+		return fmt.Sprintf("Keep %s until long windows confirm the gain.", base)
 	}
-	return fmt.Sprintf("Use %s.", r.name(r.winner))
+	return fmt.Sprintf("Keep %s until several pools confirm the gain.", base)
 }
 
 // name returns the value of the only parameter, or the name of a configuration with several.
@@ -88,7 +91,7 @@ func (r recommendation) finding(c int, first bool) string {
 	reach := r.reach(row, first)
 	switch row.Verdict {
 	case v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter:
-		text := r.speed(ratio) + reach
+		text := r.speed(ratio) + r.where(c) + reach
 		if c != r.winner && row.Reason == string(sweep.ConstraintBroken) {
 			return text + ", but it breaks a constraint"
 		}
@@ -97,7 +100,7 @@ func (r recommendation) finding(c int, first bool) string {
 		}
 		return text
 	case v1alpha1.VerdictInferior:
-		return r.speed(ratio)
+		return r.speed(ratio) + r.where(c)
 	case v1alpha1.VerdictEquivalent:
 		return "no relevant difference" + reach
 	case v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid:
@@ -121,6 +124,14 @@ func (r recommendation) speed(ratio float64) string {
 		word = "faster"
 	}
 	return percentText(math.Abs(ratio-1)) + " " + word
+}
+
+// where says that a candidate's verdict speaks for less than the leader's.
+func (r recommendation) where(c int) string {
+	if slices.Contains(r.switched, c) {
+		return " in switched windows"
+	}
+	return ""
 }
 
 // reach returns the interval of a ratio as differences, in brackets; "" for an unknown interval.
@@ -159,12 +170,13 @@ func percentText(fraction float64) string {
 // roomForRestored is the number of bytes that [WithRestored] may add.
 const roomForRestored = 28
 
-// summaryOf returns a summary: the recommendation in a line of its own, the sentences that explain it, and notes,
-// which are never shortened.
+// summaryOf returns a summary: the recommendation in a line of its own, the sentences that explain it, and notes.
+// It shortens the sentences first.
 func summaryOf(r recommendation, sentence, notes string) string {
 	const mostOfLine = 224
 	line := ellipsis.Cut(r.String(), mostOfLine) + "\n"
-	return line + ellipsis.Cut(sentence, max(maxSummary-roomForRestored-len(line)-len(notes), 0)) + notes
+	const most = maxSummary - roomForRestored
+	return ellipsis.Cut(line+ellipsis.Cut(sentence, max(most-len(line)-len(notes), 3))+notes, most)
 }
 
 // WithRestored adds to the first line of a summary what became of the settings. It leaves a summary alone that

@@ -8,31 +8,32 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
 )
-
-// minGroups is the minimum number of groups of windows in a valid session. Fewer groups give no estimate of
-// the noise.
-const minGroups = 2
 
 // EnterSession returns the ledger entries of a session. The arguments named summary, has and err are the
 // results of [session.Evidence.Summarize] or, in a replay, of KeptSession.Summarize. The second result is the
-// reason why the session is void; "" if it is valid.
-func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
+// reason why the session is void; "" if it is valid. A session is void for reasons that do not depend on its
+// figures. Long says that it has long windows.
+func EnterSession(number int, long bool, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
 	}
 	switch {
 	case err != nil:
 		return void(v1alpha1.SweepSessionFailed, err.Error())
-	case !has || summary.Objective[0].Groups < minGroups:
+	case !has || summary.Objective[0].Groups < leastGroups(long):
 		return void(v1alpha1.SweepSessionTooShort, "too few of its windows count")
+	}
+	validity := v1alpha1.SweepSessionValid
+	if long {
+		validity = v1alpha1.SweepSessionLong
 	}
 	for i, entry := range summary.Objective {
 		if entry.Void {
 			return void(v1alpha1.SweepSessionUneven, "windows of one setting were void more often than chance allows")
 		}
-		entries = append(entries, SessionEntry{Entry: entry, Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionValid})
+		entries = append(entries, SessionEntry{Entry: entry, Seconds: seconds, MiB: mib, Validity: validity})
 		for k, own := range summary.Constraints {
 			entries = append(entries, SessionEntry{Entry: own[i], Constraint: k + 1, Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionConstraint})
 		}
@@ -45,31 +46,31 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 func Marked(entries []SessionEntry, mark fitness.Mark) []SessionEntry {
 	for i := range entries {
 		switch e := &entries[i]; {
-		case e.isDwells() && mark.Starves():
-			e.Validity = v1alpha1.SweepSessionStarvedDwells
-		case e.Validity == v1alpha1.SweepSessionValid && mark != "":
+		case mark == "":
+		case e.Validity == v1alpha1.SweepSessionValid:
 			e.Validity = v1alpha1.SweepSessionValidity(mark)
+		case e.Validity == v1alpha1.SweepSessionLong:
+			e.Validity = v1alpha1.SweepSessionValidity(mark) + v1alpha1.SweepSessionLong
 		}
 	}
 	return entries
 }
 
-// EnterDwells returns the ledger entry of a session of dwells. The second result is the reason why the session
-// is void; "" if it is valid.
-func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
-	if err != nil {
-		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
+// leastGroups returns the smallest number of groups in a valid session. Fewer quads or rounds give no estimate of
+// the noise.
+func leastGroups(long bool) int {
+	if long {
+		return 1
 	}
-	return []SessionEntry{dwellsOf(number, candidate, k, seconds, mib)}, ""
+	return 2
 }
 
 // KeptSession is a session with archived evidence.
 type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
-	// Dwells returns the ratio that a session of dwells measured between a candidate and the baseline. It
-	// returns false if the session does not consist of dwells.
-	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
+	// Long returns the candidate of a session of long windows; 0 for a session of short windows.
+	Long() int
 	// Marked returns the mark of the session.
 	Marked(q session.Question) fitness.Mark
 }
@@ -97,6 +98,9 @@ type ReplayedSession struct {
 func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
 	if !IsInterleaved(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)
+	}
+	if wrote := int(s.Status.Plan.PlannerVersion); wrote != sweep.Version {
+		return nil, fmt.Errorf("CephTuningSweep %s was judged by rules of version %d, and this program has version %d: judge it with the version of cephtune that ran it", s.Name, wrote, sweep.Version)
 	}
 	ledger, err := ReadSessions(s.Status.Runs)
 	if err != nil {
@@ -138,16 +142,13 @@ func replaySession(q session.Question, own []SessionEntry, kept []KeptSession) R
 	if at < 0 || first.Validity == v1alpha1.SweepSessionInterrupted {
 		return out
 	}
-	if k, candidate, is, err := kept[at].Dwells(q); is {
-		out.Entries, out.Why = EnterDwells(first.Session, candidate, k, err, first.Seconds, first.MiB)
-	} else {
-		summary, has, err := kept[at].Summarize(q)
-		if errors.Is(err, session.ErrNotKept) {
-			return out
-		}
-		out.Entries, out.Why = EnterSession(first.Session, summary, has, err, first.Seconds, first.MiB)
+	summary, has, err := kept[at].Summarize(q)
+	if errors.Is(err, session.ErrNotKept) {
+		return out
 	}
-	out.Entries, out.Kept = Marked(out.Entries, kept[at].Marked(q)), true
+	out.Entries, out.Why = EnterSession(first.Session, kept[at].Long() > 0, summary, has, err, first.Seconds, first.MiB)
+	out.Entries = EndedAt(Marked(out.Entries, kept[at].Marked(q)), first.Ended)
+	out.Kept = true
 	out.Same = slices.Equal(WriteSessions(out.Entries), WriteSessions(own))
 	return out
 }

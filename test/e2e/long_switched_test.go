@@ -44,8 +44,8 @@ func TestLongSwitchedSetting(t *testing.T) {
 	c.createSweep(t, s)
 	c.awaitSweep(t, s, switchedWithin, "to be complete", sweepIs(v1alpha1.ReasonComplete))
 	c.wantRestored(t, s, before)
-	if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Claim != v1alpha1.ClaimThisHour || !strings.Contains(validities(s), "Valid") {
-		t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || !strings.Contains(validities(s), "Valid") {
+		t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Scope, s.Status.Runs, s.Status.Summary)
 	}
 }
 

@@ -28,7 +28,7 @@ type replayed struct {
 	Name          string                         `json:"name"`
 	RunID         v1alpha1.RunID                 `json:"runID"`
 	Verdict       v1alpha1.SweepVerdict          `json:"verdict,omitempty"`
-	Claim         v1alpha1.SweepClaim            `json:"claim,omitempty"`
+	Scope         v1alpha1.SweepScope            `json:"scope,omitempty"`
 	Summary       string                         `json:"summary,omitempty"`
 	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
 	Sessions      []replayedSession              `json:"sessions"`
@@ -53,9 +53,9 @@ type ratio struct {
 	Configuration string  `json:"configuration"`
 	Groups        int     `json:"groups"`
 	Ratio         float64 `json:"ratio"`
-	// PIncrease is the p-value of the randomisation test. Its null hypothesis is that the figure is not
-	// larger than the baseline's.
-	PIncrease float64 `json:"pIncrease"`
+	// PGain is the p-value of the randomisation test. Its null hypothesis is that there is no gain. It is 1 for
+	// long windows.
+	PGain float64 `json:"pGain"`
 }
 
 const (
@@ -118,7 +118,7 @@ func (o *options) replay(path string, w io.Writer) error {
 func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *replayed {
 	out := &replayed{
 		SchemaVersion: schemaVersion, Source: "sessions", Name: sweep.Namespace + "/" + sweep.Name, RunID: sweep.Status.ObservedRunID,
-		Verdict: found.Outcome.Verdict, Claim: found.Outcome.Claim, Summary: found.Outcome.Summary,
+		Verdict: found.Outcome.Verdict, Scope: found.Outcome.Scope, Summary: found.Outcome.Summary,
 		Candidates: found.Outcome.Configurations, Sessions: []replayedSession{},
 	}
 	out.Agrees = sweep.Status.CompletionTime == nil || sweep.Status.Verdict == out.Verdict
@@ -133,7 +133,7 @@ func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *re
 				continue
 			}
 			one.Ratios = append(one.Ratios, ratio{
-				Configuration: out.configuration(e.Candidate), Groups: e.Groups, Ratio: math.Exp(e.Mean), PIncrease: e.P,
+				Configuration: out.configuration(e.Candidate), Groups: e.Groups, Ratio: math.Exp(e.Mean), PGain: e.P.AnyGain,
 			})
 		}
 		out.Sessions = append(out.Sessions, one)

@@ -125,9 +125,9 @@ func runsOf(plan *v1alpha1.SweepPlan) []string {
 	case !sweepspec.IsInterleaved(plan):
 		return []string{"runs", numbers}
 	case plan.Sessions == 1:
-		return []string{"sessions", "1, so the verdict holds for " + report.ClaimOf(v1alpha1.ClaimThisHour)}
+		return []string{"sessions", "1 of short windows, so the verdict holds for " + report.ScopeOf(v1alpha1.ScopeWindows)}
 	}
-	return []string{"sessions", numbers + ", and sessions that apply each setting for minutes (dwells) if the verdict needs them"}
+	return []string{"sessions", numbers + ", with a pool each if the target is a scratch pool"}
 }
 
 // timeOf says how long a plan takes.
@@ -190,8 +190,8 @@ func writeSessions(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 	out.WriteString("\n")
 	terminal.WriteTable(out, header, rows)
-	if claim := report.ClaimOf(s.Status.Claim); claim != "" {
-		terminal.Append(out, "The verdict holds for %s.\n", claim)
+	if scope := report.ScopeOf(s.Status.Scope); scope != "" {
+		terminal.Append(out, "The verdict holds for %s.\n", scope)
 	}
 }
 

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"cmp"
 	"net/http"
 	"path"
 	"slices"
@@ -143,12 +144,11 @@ func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string
 	return reasons
 }
 
-// counts reports whether the sweep uses a line of the ledger that has the given validity. For dwells and
+// counts reports whether the sweep uses a line of the ledger that has the given validity. For long windows and
 // constraints, the validity is only the kind of the line.
 func counts(validity string) bool {
-	switch validity {
-	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepRunStarved), string(v1alpha1.SweepRunThrottled), string(v1alpha1.SweepRunBelowRate),
-		string(v1alpha1.SweepSessionDwells), string(v1alpha1.SweepSessionStarvedDwells), string(v1alpha1.SweepSessionConstraint):
+	switch cmp.Or(strings.TrimSuffix(validity, string(v1alpha1.SweepSessionLong)), string(v1alpha1.SweepRunValid)) {
+	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepRunStarved), string(v1alpha1.SweepRunThrottled), string(v1alpha1.SweepRunBelowRate), string(v1alpha1.SweepSessionConstraint):
 		return true
 	}
 	return false
