@@ -158,13 +158,18 @@ type Expectation struct {
 	// whose results the reference keeps, up to its latest 60 runs. The latest session does not count if it
 	// is unfinished or Failed. If the reference has sessions on at least three days, the interval of the
 	// ratio includes the differences between days: set historyLimit of the reference to 3 or more, so that
-	// it keeps enough sessions. Otherwise only the latest session that counts is used, and the outcome holds
-	// for the current hour only.
+	// it keeps enough sessions. The interval also grows with the time since these days. With fewer days, the
+	// outcome is Unknown, unless thisHour is set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Reference string `json:"reference,omitempty"`
+
+	// thisHour accepts a reference with sessions on fewer than three days. The outcome then holds only for the
+	// hour of the reference's latest session.
+	// +optional
+	ThisHour bool `json:"thisHour,omitempty"`
 }
 
 // BenchmarkVerdict says whether the expectations were met.

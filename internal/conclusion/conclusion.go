@@ -74,7 +74,7 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 		}
 		c.Phases = append(c.Phases, combined)
 	}
-	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: own, References: references})
+	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: own, References: references, Now: s.Now})
 	if err != nil {
 		return Conclusion{}, err
 	}

@@ -56,6 +56,8 @@ type Comparison struct {
 	Runs map[v1alpha1.PhaseName][]Observation
 	// References holds the references by name.
 	References map[string]Reference
+	// Now is the time of this benchmark's session; zero if that is unknown. The references' age then plays no part.
+	Now time.Time
 }
 
 // ratio is the figure of a benchmark divided by that of its reference.
@@ -99,7 +101,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	latest := sessions[len(sessions)-1]
 	days := byDay(sessions)
 	if len(days) >= ReferenceDays {
-		contrast, err := stats.NewDayLogRatio(days, own)
+		contrast, err := stats.NewDayLogRatio(days, own, growth(sessions, c.Now))
 		return ratio{contrast: contrast, days: len(days)}, err
 	}
 	if len(latest.values) < MinimumRuns {
@@ -107,6 +109,20 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	}
 	contrast, err := stats.WelchLogRatio(latest.values, own)
 	return ratio{contrast: contrast, days: len(days)}, err
+}
+
+// growth returns the factor by which the variance of a new day exceeds that between the days of a reference. Days
+// that follow each other resemble each other more than days that are far apart. So the variance grows once the age
+// of the reference, from the middle of its days, exceeds its span, the time between its first and its last day:
+// by 2 for each further span. The sessions must be in chronological order.
+func growth(sessions []session, now time.Time) float64 {
+	first, last := sessions[0].start, sessions[len(sessions)-1].start
+	span := last.Sub(first)
+	if now.IsZero() || span <= 0 {
+		return 1
+	}
+	age := now.Sub(first.Add(span / 2))
+	return 1 + max(0, 2*float64(age-span)/float64(span))
 }
 
 // byDay returns the values of each day. The sessions must be in chronological order.
@@ -170,6 +186,9 @@ type Regression struct {
 	Interval stats.Bounds
 	// Days counts the days on which the reference has the figure; 0 if the ratio is unknown.
 	Days int
+	// TooFewDays means that the State is Unknown because the reference has fewer than ReferenceDays days, and the
+	// expectation does not ask for this hour.
+	TooFewDays bool
 
 	expectation v1alpha1.Expectation
 }
@@ -195,6 +214,9 @@ func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 		return Regression{}, fmt.Errorf("the limit of %s: %w", name(e), err)
 	}
 	out.State, out.Ratio, out.Interval, out.Days = found.State, found.Ratio, found.Interval, r.days
+	if r.days < ReferenceDays && !e.ThisHour {
+		out.State, out.TooFewDays = stats.Unknown, true
+	}
 	return out, nil
 }
 
@@ -203,6 +225,10 @@ func (r Regression) Clause() string {
 	e := r.expectation
 	if r.Missing != "" {
 		return name(e) + " is unknown: " + r.Missing
+	}
+	if r.TooFewDays {
+		return fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s in this hour, which does not pass a gate: run %s on %d more days, or ask for this hour",
+			name(e), r.Ratio, r.Interval.Low, r.Interval.High, e.Reference, e.Reference, ReferenceDays-r.Days)
 	}
 	relation := fmt.Sprintf("possibly more than %s worse: set more repetitions", e.MaximumRegression)
 	switch r.State {
@@ -238,7 +264,7 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 	if against.References[e.Reference].Unsigned {
 		c.clause += fmt.Sprintf(" (results of %s are unsigned, from an earlier version)", e.Reference)
 	}
-	if r.Days < ReferenceDays {
+	if r.Days < ReferenceDays && !r.TooFewDays {
 		c.clause += fmt.Sprintf(", but only for this hour (%s has sessions on %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
 	}
 	return c, nil

@@ -60,6 +60,8 @@ func TestExpectAgainstAReference(t *testing.T) {
 		other.Runs[i].Figures["three"][1].LatencyKind = result.CompletionLatency
 	}
 	iops, p99 := noWorse(v1alpha1.MetricIOPS, "10%"), noWorse(v1alpha1.MetricLatencyP99, "10%")
+	hour := iops
+	hour.ThisHour = true
 	for name, c := range map[string]struct {
 		expectation v1alpha1.Expectation
 		now         map[v1alpha1.PhaseName][]Observation
@@ -87,12 +89,20 @@ func TestExpectAgainstAReference(t *testing.T) {
 			p99, measuredNow(6000, 3), days, "Met",
 			"Passed: three LatencyP99 is 0.833 (0.793 to 0.876) times that of nightly, at most 10% worse.",
 		},
+		"two days do not pass": {
+			iops, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Unknown",
+			"Inconclusive: three IOPS is 1 (0.978 to 1.02) times that of nightly in this hour, which does not pass a gate: run nightly on 1 more days, or ask for this hour.",
+		},
+		"one day does not fail": {
+			iops, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Unknown",
+			"Inconclusive: three IOPS is 0.8 (0.782 to 0.818) times that of nightly in this hour, which does not pass a gate: run nightly on 2 more days, or ask for this hour.",
+		},
 		"the latest session of two days": {
-			iops, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
+			hour, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
 			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, but only for this hour (nightly has sessions on 2 of the 3 days that it needs).",
 		},
 		"missed this hour": {
-			iops, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
+			hour, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
 			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, but only for this hour (nightly has sessions on 1 of the 3 days that it needs).",
 		},
 		"a reference that cannot be used": {
@@ -159,5 +169,17 @@ func TestDaysAreInUTC(t *testing.T) {
 	}
 	if got := byDay(sessions); len(got) != 2 || len(got[0]) != 2 {
 		t.Errorf("%v, want two days with two values each", got)
+	}
+}
+
+func TestReferenceAges(t *testing.T) {
+	days := join(recorded(2, 5000, 3), recorded(3, 5050, 3), recorded(4, 4950, 3))
+	for day, want := range map[int]v1alpha1.ExpectationOutcome{5: v1alpha1.ExpectationMet, 31: v1alpha1.ExpectationUnknown} {
+		gate, err := Expect([]v1alpha1.Expectation{noWorse(v1alpha1.MetricIOPS, "10%")}, 3, phases(), Comparison{
+			Runs: measuredNow(5000, 3), References: map[string]Reference{"nightly": days}, Now: morning(day),
+		})
+		if err != nil || gate.Results[0].Outcome != want {
+			t.Errorf("day %d: %+v, %v, want %s", day, gate.Results, err, want)
+		}
 	}
 }

@@ -25,8 +25,8 @@ type recommendation struct {
 	configurations []sweep.Configuration
 	rows           []v1alpha1.ConfigurationResult // of all configurations, with verdicts
 	leader, winner int                            // indexes of configurations; 0 for none
-	scope          v1alpha1.SweepScope             // of the leader's verdict
-	switched       []int                           // candidates whose verdict has the smaller scope Windows
+	scope          v1alpha1.SweepScope            // of the leader's verdict
+	switched       []int                          // candidates whose verdict has the smaller scope Windows
 }
 
 // String returns the line without its end, which says whether everything is restored; see [WithRestored].

@@ -58,14 +58,3 @@ func ScopeNote(scope v1alpha1.SweepScope) string {
 		return ""
 	}
 }
-
-// Repetition says how to get a verdict of a larger scope, for a winner without a patch.
-func Repetition(spec *Spec, scope v1alpha1.SweepScope) string {
-	switch {
-	case scope == v1alpha1.ScopeWindows:
-		return `Measure long windows on several pools: --type merge -p '{"spec":{"runID":"repeat","strategy":{"interleaved":{"sessions":6,"pairs":null}}}}'`
-	case spec.Template.Target.ScratchPool == nil:
-		return "Repeat the sweep with target.scratchPool, which gives each session or block a pool of its own."
-	}
-	return ""
-}

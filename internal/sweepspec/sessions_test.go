@@ -249,7 +249,9 @@ func TestStarvedSessionsProveNoGain(t *testing.T) {
 		}
 		return all
 	}
-	one := func(validity v1alpha1.SweepSessionValidity) []SessionEntry { return []SessionEntry{session(1, 0.5, validity)} }
+	one := func(validity v1alpha1.SweepSessionValidity) []SessionEntry {
+		return []SessionEntry{session(1, 0.5, validity)}
+	}
 	const valid, starved, throttled, below = v1alpha1.SweepSessionValid, v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate
 	read := strings.Replace(switchedPatch, "parameters:", "template: {phases: [{name: write, fio: {pattern: RandRead, rateIOPS: 300}}]}, parameters:", 1)
 	general := strings.Replace(read, "{sessions: 1}", "{sessions: 6}", 1)

@@ -21,6 +21,7 @@ type regression struct {
 	share   string // as it was typed, such as 10%
 	metrics []v1alpha1.Metric
 	named   bool // whether --metric names the metrics
+	hour    bool // --this-hour: a reference of fewer than three days suffices
 }
 
 // Judgement is the outcome of comparing the interval of a figure with the largest allowed
@@ -41,11 +42,11 @@ type Judgement struct {
 	Text string `json:"text"`
 }
 
-// parseRegression reads --max-regression and --metric. It returns nil if neither is set.
-func parseRegression(share string, names []string) (*regression, error) {
+// parseRegression reads --max-regression, --metric and --this-hour. It returns nil if neither is set.
+func parseRegression(share string, names []string, hour bool) (*regression, error) {
 	if share == "" {
-		if len(names) > 0 {
-			return nil, exit.UsageErrorf("--metric needs --max-regression")
+		if len(names) > 0 || hour {
+			return nil, exit.UsageErrorf("--metric and --this-hour need --max-regression")
 		}
 		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}
@@ -54,7 +55,7 @@ func parseRegression(share string, names []string) (*regression, error) {
 	if err != nil || !percent || math.IsNaN(limit) || limit <= 0 || limit >= 100 {
 		return nil, exit.UsageErrorf("--max-regression %q: want a share between 0%% and 100%%, such as 10%%", share)
 	}
-	r := &regression{share: share, named: len(names) > 0, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
+	r := &regression{share: share, named: len(names) > 0, hour: hour, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
 	for i, name := range names {
 		metric, known := words.Metric(name)
 		switch {
@@ -79,7 +80,7 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 	}
 	c.limit, c.Regressions = r.share, []Judgement{}
 	runs := referenceFor(a, b, expect)
-	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}}
+	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}, Now: b.runs[0].SessionTime}
 	for _, phase := range archive.PhaseNames(b.runs[:1]) {
 		against.Runs[phase] = archive.Observations(b.runs, phase)
 		if expected(onlyIn(phase, b), expect) && !slices.Contains(archive.PhaseNames(a.runs), phase) {
@@ -128,7 +129,7 @@ func (r *regression) expectations(b side, phase v1alpha1.PhaseName, against stri
 			}
 			all = append(all, v1alpha1.Expectation{
 				MetricReference:   v1alpha1.MetricReference{Phase: phase, Metric: metric, Direction: direction},
-				MaximumRegression: v1alpha1.Percent(r.share), Reference: against,
+				MaximumRegression: v1alpha1.Percent(r.share), Reference: against, ThisHour: r.hour,
 			})
 		}
 	}
@@ -168,7 +169,7 @@ func (c *comparison) noteReference(a side) {
 	switch {
 	case days == 0: // No figure has a ratio.
 	case days < figure.ReferenceDays:
-		c.Notes = append(c.Notes, fmt.Sprintf("The gate's verdict holds for this hour only: %s has runs on %d of the %d days that it needs.",
+		c.Notes = append(c.Notes, fmt.Sprintf("The reference speaks for one hour only: %s has runs on %d of the %d days that it needs.",
 			a.name, days, figure.ReferenceDays))
 	default:
 		c.Notes = append(c.Notes, fmt.Sprintf("The gate compares with %d days of %s, so its intervals contain the differences between days. The table compares with the latest session alone.",

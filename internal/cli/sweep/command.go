@@ -67,13 +67,13 @@ onCompletion to KeepBest in a file, starting from --dry-run -o yaml.
 An interrupt does not stop the sweep: use "cancel" to end it, or "watch" to follow it again.
 
 Exit codes: 0 it has ended, or you declined; 1 it has failed, or another error; 2 wrong usage;
-3 the operator would refuse it, --expect does not list the verdict, it has not ended within
---timeout, or this command was interrupted. With --wait=false, 0 means that it was created.`
+3 the operator would refuse it, --expect does not list the verdict, its scope is smaller than
+--scope, it has not ended within --timeout, or this command was interrupted. With --wait=false, 0 means that it was created.`
 
 const examples = `  # Which mClock profile is best for this load?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
 
-  # The same in minutes: the verdict holds for this pool, in this hour
+  # The same in minutes: the verdict holds for this pool, in this hour, in switched windows
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99 --quick
 
   # Two StorageClasses, with as few runs as possible

@@ -34,7 +34,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	writeNoise(&out, s.Status.Noise)
 	writeConstraints(&out, s)
 	writeRestored(&out, s.Status.Conditions)
-	writePatches(&out, s.Status.Patches)
+	writePatches(&out, s)
 	writeNext(&out, s, ledger)
 	_, err = terminal.WriteString(w, out.String())
 	return err
@@ -232,8 +232,11 @@ func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
 	terminal.Append(out, "\n%s: %s\n", restored.Reason, restored.Message)
 }
 
-func writePatches(out *strings.Builder, patches []v1alpha1.WinnerPatch) {
-	for _, p := range patches {
+func writePatches(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	if len(s.Status.Patches) == 0 && s.Status.Verdict == v1alpha1.VerdictSuperior {
+		writeRepetition(out, s)
+	}
+	for _, p := range s.Status.Patches {
 		if p.Name == "" {
 			terminal.Append(out, "\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
 		} else {
@@ -242,6 +245,17 @@ func writePatches(out *strings.Builder, patches []v1alpha1.WinnerPatch) {
 		for line := range strings.Lines(p.Merge) {
 			terminal.Append(out, "    %s\n", strings.TrimRight(line, "\n"))
 		}
+	}
+}
+
+// writeRepetition says how to get a verdict of a scope that has a patch.
+func writeRepetition(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	switch {
+	case s.Status.Scope == v1alpha1.ScopeWindows:
+		fmt.Fprintf(out, "\nThere is no patch for Git: the verdict speaks of switched windows. Measure long windows on several pools:\n\n"+
+			"    kubectl -n %s patch cephsweep %s --type merge -p '{\"spec\":{\"runID\":\"repeat\",\"strategy\":{\"interleaved\":{\"sessions\":6,\"pairs\":null}}}}'\n", s.Namespace, s.Name)
+	case s.Status.Scope == v1alpha1.ScopePool && s.Spec.Template.Target.ScratchPool == nil:
+		out.WriteString("\nThere is no patch for Git: the verdict speaks of one pool, in one hour. Repeat the sweep with target.scratchPool, or with\nstrategy.interleaved.daily, and a new runID.\n")
 	}
 }
 
