@@ -147,7 +147,7 @@ func (w *world) wantDrawnAgain(s *v1alpha1.CephTuningSweep, before string, void 
 	w.t.Helper()
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantState(before)
-	if sessionsThatAre(s, void) != 1 || w.sessions(s).Valid != 1 ||
+	if sessionsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||
 		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
 		w.t.Errorf("sessions %q, verdict %s, want one that is %s and then one that is valid", s.Status.Runs, s.Status.Verdict, void)
 	}
@@ -263,10 +263,10 @@ func twoCandidatesInOneSession(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	if len(s.Status.Configurations) != 3 || s.Status.Configurations[1].Verdict != v1alpha1.VerdictInferior ||
-		s.Status.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || w.sessions(s).Valid != 1 || !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 8 -1.2") {
+		s.Status.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || w.sessions(s).Short != 1 || !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 8 -1.2") {
 		w.t.Errorf("sessions %q: %s", s.Status.Runs, s.Status.Summary)
 	}
-	for _, part := range []string{"512: no difference proven", "cap=512 leads, not proven", "design Blocks", "16: 70 % slower. Keep 256. Restored.\n"} {
+	for _, part := range []string{"512: no difference proven", "cap=512 leads, not proven", "use sessions: 6", "16: 70 % slower. Keep 256. Restored.\n"} {
 		if !strings.Contains(s.Status.Summary, part) {
 			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
 		}
@@ -514,7 +514,7 @@ func windowsForbidden(w *world) {
 	}
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.awaitEvent("ResultsNotKept", "exceeded quota")
-	if of := w.sessions(s); of.Valid != 1 || len(w.windows()) > 0 {
+	if of := w.sessions(s); of.Short != 1 || len(w.windows()) > 0 {
 		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), s.Status.Runs)
 	}
 }

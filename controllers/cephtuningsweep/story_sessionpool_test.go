@@ -127,7 +127,7 @@ func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before stri
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
 	w.setDataPool(0)
 	w.wantState(before)
-	if sessionsThatAre(s, void) != 1 || w.sessions(s).Valid != 1 ||
+	if sessionsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||
 		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
 		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
 	}

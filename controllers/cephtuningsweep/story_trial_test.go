@@ -349,7 +349,7 @@ func aSessionIsReplaced(w *world) {
 	}
 	forged := w.replace(s, forgedCopy)
 	w.await(s, "at rest", is(v1alpha1.ConditionReady))
-	if n := sessionsThatAre(s, v1alpha1.SweepSessionFailed); n != 1 || w.sessions(s).Valid != 1 {
+	if n := sessionsThatAre(s, v1alpha1.SweepSessionFailed); n != 1 || w.sessions(s).Short != 1 {
 		w.t.Errorf("%d void sessions, want 1, and one that is valid: %s", n, s.Status.Runs)
 	}
 	w.wantForeignUnused(s, []*v1alpha1.CephBenchmark{forged})
