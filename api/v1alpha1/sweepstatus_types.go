@@ -31,7 +31,7 @@ const (
 )
 
 // CephTuningSweepStatus has the progress and the results of a sweep. It stays below 128 KiB: 400
-// runs of at most 96 bytes, 65 configurations of at most 256 bytes, and the rest.
+// runs of at most 122 bytes, 65 configurations of at most 256 bytes, and the rest.
 type CephTuningSweepStatus struct {
 	// observedGeneration is the generation of the spec that status describes.
 	// +optional
@@ -436,11 +436,11 @@ const (
 //	    test compares windows after different settings.
 //	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB. 20261129T1719Z: when
 //	    the session ended, in UTC.
-//	  - Valid, or Starved, Throttled or BelowRate as above; LongWindows, for settings that stayed applied for
-//	    a minute or longer, or StarvedLongWindows, ThrottledLongWindows or BelowRateLongWindows; Constraint,
-//	    for the figures of a constraint; or why the session is void. Interrupted: the manager was restarted,
-//	    or the settings were restored. Failed: the session broke off. TooShort: too few groups of windows
-//	    count. Uneven: windows of one setting were void more often than chance allows.
+//	  - Valid, or Starved, Throttled or BelowRate as above; Long, for settings that stayed applied for a
+//	    minute or longer, or StarvedLong, ThrottledLong or BelowRateLong; Constraint, for the figures of a
+//	    constraint; or why the session is void. Interrupted: the manager was restarted, or the settings were
+//	    restored. Failed: the session broke off. TooShort: too few groups of windows count. Uneven: windows
+//	    of one setting were void more often than chance allows.
 //
 // +kubebuilder:validation:MaxLength=120
 // +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+) [0-9]+s [0-9]+Mi|[0-9]+ [0-9]+( -?[0-9.]+){2} [0-9]+(,[0-9]+){3}( -?[0-9.]+){2} [0-9]+s [0-9]+Mi [0-9]{8}T[0-9]{4}Z) [A-Za-z]+$`
@@ -492,8 +492,14 @@ const (
 	// also under the baseline.
 	SweepSessionBelowRate SweepSessionValidity = "BelowRate"
 	// SweepSessionLong means that the session applied the baseline and the leader for a long window each. The
-	// verdict on the leader depends on these sessions alone. Starved, Throttled or BelowRate may precede it.
-	SweepSessionLong SweepSessionValidity = "LongWindows"
+	// verdict on the leader depends on these sessions alone.
+	SweepSessionLong SweepSessionValidity = "Long"
+	// SweepSessionStarvedLong is like Long, with the mark Starved.
+	SweepSessionStarvedLong SweepSessionValidity = "StarvedLong"
+	// SweepSessionThrottledLong is like Long, with the mark Throttled.
+	SweepSessionThrottledLong SweepSessionValidity = "ThrottledLong"
+	// SweepSessionBelowRateLong is like Long, with the mark BelowRate.
+	SweepSessionBelowRateLong SweepSessionValidity = "BelowRateLong"
 	// SweepSessionConstraint means that the entry has the figures of a constraint. They come from the same
 	// windows as the candidate's entry for the objective, which precedes it. Constraints are in the order
 	// of the spec.

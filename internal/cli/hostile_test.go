@@ -140,6 +140,9 @@ func hostileExport(t *testing.T, name, data string) string {
 		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 			t.Fatal(err)
 		}
+		if object == nil {
+			continue // a comment
+		}
 		if object["kind"] != "ConfigMap" {
 			metadata, _ := object["metadata"].(map[string]any)
 			metadata["name"] = "n" + data

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
-	"gonum.org/v1/gonum/stat"
 )
 
 // sessionPlots returns a plot for each session: the clients' work in each second, with strips that

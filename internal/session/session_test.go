@@ -261,11 +261,11 @@ func TestSlowSwitchBeforeALongWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := quick(v1alpha1.MetricIOPS)
 		q.Candidates, q.Quick, q.MaxSessions = 2, false, 3
-		for seconds, void := range map[time.Duration]bool{3: false, 6: true} {
+		for took, void := range map[time.Duration]bool{3 * time.Second: false, 6 * time.Second: true} {
 			e := settled(t, 1)
-			e.Record.Switches[1].Acknowledged = e.Record.Switches[1].Sent + seconds*time.Second
+			e.Record.Switches[1].Acknowledged = e.Record.Switches[1].Sent + took
 			if s, _, err := e.Summarize(q); err != nil || s.Objective[0].Void != void {
-				t.Errorf("a switch of %d s: %+v, %v", seconds, s, err)
+				t.Errorf("a switch of %v: %+v, %v", took, s, err)
 			}
 		}
 	})

@@ -131,6 +131,9 @@ func TestASummaryBeginsWithItsRecommendation(t *testing.T) {
 	if !strings.HasPrefix(line, long) || !strings.HasSuffix(summary, notes) {
 		t.Errorf("summary %q", summary)
 	}
+	if all := summaryOf(r, "a sentence", strings.Repeat("note ", 100)); len(all) > maxSummary-roomForRestored {
+		t.Errorf("%d bytes with long notes: %q", len(all), all)
+	}
 	restored := WithRestored(summary, "Restored.")
 	if !strings.HasPrefix(restored, line+" Restored.\n") || len(restored) > maxSummary {
 		t.Errorf("%d bytes: %q", len(restored), restored)

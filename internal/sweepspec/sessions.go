@@ -158,8 +158,8 @@ func readSession(line string) (SessionEntry, error) {
 func countingValidities() []v1alpha1.SweepSessionValidity {
 	return []v1alpha1.SweepSessionValidity{
 		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate,
-		v1alpha1.SweepSessionConstraint, v1alpha1.SweepSessionLong, v1alpha1.SweepSessionStarved + v1alpha1.SweepSessionLong,
-		v1alpha1.SweepSessionThrottled + v1alpha1.SweepSessionLong, v1alpha1.SweepSessionBelowRate + v1alpha1.SweepSessionLong,
+		v1alpha1.SweepSessionLong, v1alpha1.SweepSessionStarvedLong, v1alpha1.SweepSessionThrottledLong, v1alpha1.SweepSessionBelowRateLong,
+		v1alpha1.SweepSessionConstraint,
 	}
 }
 

@@ -48,6 +48,25 @@ func longOf(number int, mean float64) SessionEntry {
 	return SessionEntry{Entry: switchback.Entry{Session: number, Candidate: 1, Groups: 1, Mean: mean}, Seconds: 240, MiB: 7, Validity: v1alpha1.SweepSessionLong}
 }
 
+// sessionsInStatus returns the sessions of a ledger that was written into status, and their outcome.
+func sessionsInStatus(t *testing.T, patch string, ledger []SessionEntry) (*Sessions, Outcome) {
+	t.Helper()
+	spec, plan, planner := sessionPlan(t, patch)
+	entries, err := ReadSessions(WriteSessions(ledger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := SessionsOf(spec, plan, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Outcome(planner, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, out
+}
+
 func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 	entries := []SessionEntry{
 		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.203973, StdDev: 0.0123, P: stats.PValues{Superior: 1, AnyGain: 0.9992, Loss: 0.0008, Small: 0}, Late: -0.51, Lag: 1.22}, Seconds: 260, MiB: 4096, Ended: time.Date(2026, 11, 29, 17, 19, 0, 0, time.UTC), Validity: v1alpha1.SweepSessionValid},
@@ -62,7 +81,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 	longest := WriteSessions([]SessionEntry{{
 		Entry:   switchback.Entry{Session: 120, Candidate: 64, Groups: 999, Mean: -12.345678, StdDev: 12.345678, P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, Late: -3.29, Lag: -3.29},
-		Seconds: 1 << 40, MiB: 1 << 40, Validity: v1alpha1.SweepSessionInterrupted,
+		Seconds: 1 << 40, MiB: 1 << 40, Validity: v1alpha1.SweepSessionThrottledLong,
 	}})
 	if text, _ := json.Marshal(longest[0]); len(text) > 122 {
 		t.Errorf("%s has %d bytes", text, len(text))
@@ -185,11 +204,14 @@ func TestPlanOfFewBytes(t *testing.T) {
 func TestPlanOfSeveralSessions(t *testing.T) {
 	six := strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1)
 	_, one, _ := sessionPlan(t, six)
-	if one.Sessions != 6 || one.Pairs != 1 || one.Window.Seconds() != 60 || one.MinimumRuns != 3 || one.MaximumRuns != 6 || one.SmallestEffect == "" || one.EstimatedDuration.Minutes() < 20 || one.EstimatedDuration.Minutes() > 32 {
+	numbers := func(p *v1alpha1.SweepPlan) [5]int32 {
+		return [5]int32{p.Sessions, p.Pairs, int32(p.Window.Seconds()), p.MinimumRuns, p.MaximumRuns}
+	}
+	if minutes := one.EstimatedDuration.Minutes(); numbers(one) != [5]int32{6, 1, 60, 3, 6} || one.SmallestEffect == "" || minutes < 20 || minutes > 32 {
 		t.Errorf("one candidate: %+v", one)
 	}
 	_, two, _ := sessionPlan(t, strings.Replace(six, `["1"]`, `["1", "512"]`, 1))
-	if two.Sessions != 6 || two.Pairs != 8 || two.Window.Seconds() != 10 || two.MinimumRuns != 4 || two.MaximumRuns != 7 || two.EstimatedDuration.Duration <= one.EstimatedDuration.Duration {
+	if numbers(two) != [5]int32{6, 8, 10, 4, 7} || two.EstimatedDuration.Duration <= one.EstimatedDuration.Duration {
 		t.Errorf("two candidates: %+v", two)
 	}
 	_, daily, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3, daily: true}", 1))
@@ -275,18 +297,9 @@ func TestStarvedSessionsProveNoGain(t *testing.T) {
 		"some below and some too busy": {general, gains(below, below, valid, starved, starved, starved), v1alpha1.VerdictSuperior, "ThresholdExceeded", "lower the rate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, c.patch)
-			again, err := ReadSessions(WriteSessions(c.entries))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := SessionsOf(spec, plan, again)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := s.Outcome(planner, nil)
-			if err != nil || out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.says) {
-				t.Errorf("%s because %s, %v: %s", out.Verdict, out.Configurations[1].Reason, err, out.Summary)
+			s, out := sessionsInStatus(t, c.patch, c.entries)
+			if out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.says) {
+				t.Errorf("%s because %s: %s", out.Verdict, out.Configurations[1].Reason, out.Summary)
 			}
 			if wins := c.verdict == v1alpha1.VerdictSuperior; wins != (s.Winner() > 0) {
 				t.Errorf("winner %d", s.Winner())
@@ -545,39 +558,23 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 	}{
 		"the better one":     {general, short(0.1, 0.3, 0), 2, "", "", 0, "1/4 sessions, long windows"},
 		"a gain":             {general, append(short(-0.3, 0.3, 0), three(0.3)...), 0, "Superior", "Pools", 1, "1: 26 % slower in switched windows. Use 512.\ncap=512 is Superior on 3 pools, in this hour: 1.353 times the baseline (1.346 to 1.359; higher is better), by 3 pairs of windows of 1m0s in which settings had settled for 40s."},
+		"one is starved":     {general, append(short(-0.3, 0.3, 0), Marked(three(0.3)[:1], fitness.Starved)[0], three(0.3)[1], three(0.3)[2]), 0, "Inconclusive", "Pools", 0, "lacked CPU in 1 of 4 sessions"},
 		"a standing pool":    {standing, append(short(-0.3, 0.3, 0), three(0.3)...), 0, "Superior", "Pool", 0, "Superior on this pool, in this hour"},
 		"a loss":             {general, append(short(-0.3, 0.3, 0), three(-0.1)...), 0, "Inferior", "Pools", 0, "cap=512 is Inferior on 3 pools"},
 		"a late effect":      {general, short(0.1, 0.3, 9), 2, "", "", 0, "1/4 sessions"},
-		"the budget is over": {strings.Replace(general, `guardrails:`, `budget: {duration: 18m}, guardrails:`, 1), append(short(-0.3, 0.3, 0), three(0.3)[:2]...), 0, "Superior", "Windows", 0, "was not measured: budget.duration has no room for another session."},
+		"the budget is over": {strings.Replace(general, `guardrails:`, `budget: {duration: 15m}, guardrails:`, 1), append(short(-0.3, 0.3, 0), three(0.3)[:2]...), 0, "Superior", "Windows", 0, "was not measured: budget.duration has no room for another session."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, c.patch)
-			entries, err := ReadSessions(WriteSessions(c.entries)) // as status has them
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasPrefix(name, "the budget") {
-				for i := range entries {
-					entries[i].Seconds = 300
-				}
-			}
-			s, err := SessionsOf(spec, plan, entries)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := s.Outcome(planner, nil)
+			s, out := sessionsInStatus(t, c.patch, c.entries)
 			says := out.Summary
 			if says == "" {
 				says = s.Progress().Summary
 			}
-			if err != nil || out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(says, c.says) {
-				t.Errorf("%s, %s, %d patches: %q, %v", out.Verdict, out.Scope, len(out.Patches), says, err)
+			if out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(says, c.says) {
+				t.Errorf("%s, %s, %d patches: %q", out.Verdict, out.Scope, len(out.Patches), says)
 			}
-			if s.Long != c.long || (s.Stop == "") != (c.long > 0) {
-				t.Errorf("long windows of %d, stop %q, want those of %d", s.Long, s.Stop, c.long)
-			}
-			if order, err := s.SessionPlan(); err != nil || order.Long != c.long {
-				t.Errorf("plan %+v, %v", order, err)
+			if order, err := s.SessionPlan(); err != nil || order.Long != c.long || s.Long != c.long || (s.Stop == "") != (c.long > 0) {
+				t.Errorf("long windows of %d, stop %q, want those of %d: plan %+v, %v", s.Long, s.Stop, c.long, order, err)
 			}
 			if c.patches > 0 && !strings.HasPrefix(out.Patches[0].Merge, "# Measured on several pools, in this hour.\n") {
 				t.Errorf("patch %s", out.Patches[0].Merge)

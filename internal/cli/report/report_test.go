@@ -178,8 +178,8 @@ func TestSessionsAreDrawn(t *testing.T) {
 func TestFiguresOfSessions(t *testing.T) {
 	got := clitest.Execute(t, newCommand("kubectl cephtune", nil), "-f ../testdata/exports/switched.yaml -o csv", "")
 	const want = `session,validity,seconds,written_mib,configuration_index,configuration,phase,metric,direction,groups,ln_ratio,ln_ratio_sd
-1,Valid,392,128,1,message_cap=1,read-4k,IOPS,Total,8,-0.568532,0.182147
-1,Valid,392,128,2,message_cap=512,read-4k,IOPS,Total,8,-0.007193,0.171592
+1,Valid,392,128,1,message_cap=1,read-4k,IOPS,Total,8,-0.561624,0.179707
+1,Valid,392,128,2,message_cap=512,read-4k,IOPS,Total,8,-0.006027,0.170308
 `
 	if got.Err != nil || strings.ReplaceAll(got.Stdout, "\r\n", "\n") != want {
 		t.Errorf("%v\n%s", got.Err, got.Stdout)

@@ -191,8 +191,7 @@ func (o *Start) judgeScope(ended client.Object) error {
 	if !is || len(o.expect) == 0 || s.Status.Scope == "" || s.Status.Scope.Covers(v1alpha1.SweepScope(o.scope)) {
 		return nil
 	}
-	switch s.Status.Verdict {
-	case v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid:
+	if s.Status.Verdict == v1alpha1.VerdictInconclusive || s.Status.Verdict == v1alpha1.VerdictInvalid {
 		return nil
 	}
 	return exit.UnexpectedErrorf("sweep %s is %s with the scope %s, and --scope requires %s: measure more, or use --scope %s",

@@ -52,7 +52,8 @@ func TestSweepRuns(t *testing.T) {
 		"nothing new":                 {lines("1 1.1.0 0 - 1s 1Mi Inert"), lines("1 1.1.0 0 - 1s 1Mi Inert"), nil},
 		"a block that is refused":     {lines("1 1.1.0 0 5 1s 1Mi Valid"), lines("1 1.1.0 0 5 1s 1Mi Drifted", "2 1.1.1 0 9 1s 1Mi Drifted"), []string{"Drifted", "Drifted"}},
 		"a session with a constraint": {lines(), lines("1 1 4 0.1 0.1 0.01 0 0 260s 1Mi Valid", "1 1 4 0.1 0.1 0.01 0 0 0s 0Mi Constraint"), nil},
-		"long windows":                {lines(), lines("2 1 1 0.1 0.1 0,0,0,0 0 0 960s 1Mi 20261129T1719Z LongWindows"), nil},
+		"long windows":                {lines(), lines("2 1 1 0.1 0.1 0,0,0,0 0 0 960s 1Mi 20261129T1719Z Long"), nil},
+		"long windows without CPU":    {lines(), lines("2 1 1 0.1 0.1 0,0,0,0 0 0 960s 1Mi 20261129T1719Z StarvedLong"), nil},
 		"a void session":              {lines(), lines("1 0 0 0 0 0 0 0 30s 1Mi TooShort"), []string{"TooShort"}},
 		"another run ID": {lines("1 1.1.0 0 - 1s 1Mi Failed"), &v1alpha1.CephTuningSweepStatus{
 			ObservedRunID: "2", Runs: []v1alpha1.SweepRun{"1 1.1.0 0 - 1s 1Mi Failed"},
