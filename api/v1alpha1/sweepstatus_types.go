@@ -419,7 +419,7 @@ const (
 //	    run Invalid. Changed: another client changed a setting. Failed: the run has no usable figures, or
 //	    the cluster did not settle. Discarded: the block was not completed.
 //
-// In the design Interleaved, an entry has eleven words: the figures of one candidate in one session. A
+// In the design Interleaved, an entry has twelve words: the figures of one candidate in one session. A
 // candidate is a configuration other than the baseline.
 //
 //		3 1 4 0.693147 0.012345 8,2,10000,9999 -0.51 1.22 260s 4096Mi 20261129T1719Z Valid
