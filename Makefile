@@ -23,7 +23,7 @@ CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=hack/tools/go.mod kustomize
 CRD_REF_DOCS := go tool -modfile=hack/apidocs/go.mod crd-ref-docs
 ACTIONLINT := go tool -modfile=hack/workflows/go.mod actionlint
-GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
+GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint-kube-api-linter
 
 # GENERATED lists the files that "make generate" writes. "make verify" fails if "make generate" would
 # change them.
@@ -44,8 +44,10 @@ help: ## Show this help.
 .PHONY: generate
 generate: manifests dashboards chart ## Generate all generated files.
 	$(CONTROLLER_GEN) object paths=./api/...
-	$(CRD_REF_DOCS) --source-path=api --config=hack/apidocs/config.yaml --templates-dir=hack/apidocs/templates \
+	hack/one-line-rules _api
+	$(CRD_REF_DOCS) --source-path=_api --config=hack/apidocs/config.yaml --templates-dir=hack/apidocs/templates \
 		--renderer=markdown --output-path=docs/api.md --log-level=WARN
+	rm -r _api
 	go run ./internal/cli/gendocs >docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
 	go run ./internal/metrics/reference >docs/metrics.md.new
@@ -55,8 +57,10 @@ generate: manifests dashboards chart ## Generate all generated files.
 .PHONY: manifests
 manifests: ## Generate CRDs and RBAC.
 	@rm -f config/crd/bases/*.yaml
-	$(CONTROLLER_GEN) crd rbac:roleName=manager paths=./api/... paths=./controllers/... \
+	hack/one-line-rules _api
+	$(CONTROLLER_GEN) crd rbac:roleName=manager paths=./_api/... paths=./controllers/... \
 		output:crd:dir=config/crd/bases output:rbac:dir=config/rbac
+	rm -r _api
 
 .PHONY: dashboards
 dashboards: ## Generate the dashboards for Grafana.
@@ -78,8 +82,11 @@ vet: ## Run go vet.
 .PHONY: lint
 lint: ## Run the linters for Go and shell, find code that only tests reach, and vet the plugin for Windows and macOS.
 	$(GOLANGCI_LINT) config verify
-	$(GOLANGCI_LINT) run
-	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint run
+	$(GOLANGCI_LINT) run --disable kubeapilinter
+	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint-kube-api-linter run --disable kubeapilinter
+	hack/one-line-rules _api
+	$(GOLANGCI_LINT) run --enable-only kubeapilinter ./_api/v1alpha1
+	rm -r _api
 	hack/deadcode
 	for os in windows darwin; do GOOS=$$os go vet ./cmd/kubectl-cephtune || exit 1; done
 	hack/shellcheck
@@ -118,13 +125,27 @@ fuzz: ## Fuzz every target for FUZZTIME.
 simulate: ## Run the simulations of docs/statistics.md in full, with 25 times as many sweeps as in tests. It takes an hour.
 	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/sweep ./internal/switchback
 
-# EDITS is the range of seeds of "make edits", FIRST-LAST.
-EDITS ?= 1-200
+# STORIES is the number of stories of "make storm", half of them of sweeps and half of benchmarks. SEED is the first of
+# their seeds. PLOTS are the packages with stories.
+STORIES ?= 20000
+SEED ?= 1
+PLOTS ?= ./controllers/cephtuningsweep ./controllers/cephbenchmark
 
-.PHONY: edits
-edits: ## Edit a running sweep at random, once for each seed in EDITS. It takes half an hour.
+.PHONY: storm
+storm: ## Tell STORIES random stories of sweeps and benchmarks under random faults, from SEED on. It prints the next seed.
+	CEPHTUNE_STORM_STORIES=$$((($(STORIES) + 1) / 2)) CEPHTUNE_STORM_SEED=$(SEED) go test -timeout 24h -run '^TestStorm$$' -v $(TESTFLAGS) $(PLOTS)
+
+.PHONY: storm-real
+storm-real: ## Tell 30 stories on a real API server.
 	assets=$$(hack/envtest-assets); \
-	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_EDITS=$(EDITS) go test -timeout 5h -run '^TestRandomEdits$$' -v $(TESTFLAGS) ./controllers/cephtuningsweep
+	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_STORM_STORIES=15 CEPHTUNE_STORM_SEED=$(SEED) \
+	go test -timeout 1h -run '^TestStormOnRealServer$$' -v $(TESTFLAGS) $(PLOTS)
+
+.PHONY: sameness
+sameness: ## Compare decisions, verdicts of archived ledgers, and rendered manifests with the recorded ones.
+	go test -count=1 -run '^TestSameness$$' $(TESTFLAGS) ./config ./controllers/cephtuningsweep
+	go test -count=1 -run '^TestAnExport' $(TESTFLAGS) ./internal/cli/analyze
+	cd hack/chart && go test -count=1 -run '^Test(Golden|Copies)$$' $(TESTFLAGS) ./...
 
 # CRS is the number of CRs that "make bench-crs" creates.
 CRS ?= 1000
@@ -134,6 +155,13 @@ bench-crs: ## Measure the time, writes and memory of the manager with CRS CephBe
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) \
 	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
+
+# COMMITS are the commits that "make count" compares.
+COMMITS ?= HEAD
+
+.PHONY: count
+count: ## Count code, tests, scripts, YAML, packages, types and rooms of COMMITS, side by side.
+	hack/count $(COMMITS)
 
 .PHONY: verify
 verify: ## Check generated files, modules and manifests, and run the linters.
@@ -202,6 +230,10 @@ uninstall: ## Remove the CRDs, and with them every CephBenchmark and CephTuningS
 deploy: ## Install everything, with IMG and TOOLS_IMG, into the cluster of KUBECONFIG.
 	$(MAKE) --no-print-directory manifest | kubectl apply --server-side -f -
 
+.PHONY: install-local
+install-local: images ## Build IMG and TOOLS_IMG, load them into the cluster of the current context (kind, k3d or minikube), and install everything there.
+	IMG=$(IMG) TOOLS_IMG=$(TOOLS_IMG) hack/install-local
+
 .PHONY: undeploy
 undeploy: ## Remove everything from the cluster of KUBECONFIG, including the CRDs and cephtune's CephClients.
 # Delete sweeps and benchmarks first, because only a running operator can restore settings and tear down pools.
@@ -238,16 +270,21 @@ E2E := go test -tags e2e -count=1
 e2e: ## Run the end-to-end tests on the lab. With KUBECONFIG=FILE, run them on another cluster.
 # An exported KUBECONFIG does not count, because it may belong to any cluster. Only one on the command line counts.
 ifeq ($(origin KUBECONFIG),command line)
-	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
+	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^Test(Long|Nodes)' $(TESTFLAGS) ./test/e2e
 else
 	test/lab/lab up # This deploys the operator of this checkout.
-	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^Test(Long|Nodes)' $(TESTFLAGS) ./test/e2e
 endif
 
 .PHONY: e2e-long
 e2e-long: ## Run the long end-to-end tests on the lab: whole sweeps, and rarely used targets. A sweep takes a quarter of an hour or more.
 	test/lab/lab up
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 7h -run '^TestLong' $(TESTFLAGS) ./test/e2e
+
+.PHONY: e2e-nodes
+e2e-nodes: ## Run the end-to-end tests that need several nodes, on a lab of three: nodes die, and are drained. They take about an hour.
+	NODES=3 test/lab/lab up # This fails while a lab with another number of nodes is up.
+	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 2h -run '^TestNodes' $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-all
 e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pinned versions of Ceph. It takes two hours. LONG=1 adds the long tests, which take most of a day.

@@ -132,9 +132,10 @@ func evidence() string {
 // expectations shows how many expectations are met, missed or unknown.
 func expectations() *table.PanelBuilder {
 	return rowsOf(about{
-		title:       "Expectations",
-		description: "The number of expectations by outcome. Unknown means that the interval of a figure contains the limit, or that the figure or its interval is missing. status.expectations lists all expectations.",
-		empty:       "None: the benchmark has no expectations, or its repetitions have not ended", width: 7, height: 9,
+		title: "Expectations",
+		description: "The number of expectations by outcome. Unknown means that the interval of a figure contains the limit, or that the figure or its interval is missing. " +
+			"status.expectations lists all expectations.",
+		empty: "None: the benchmark has no expectations, or its repetitions have not ended", width: 7, height: 9,
 	}, []column{
 		{field: metrics.LabelOutcome, title: "Outcome", values: mappings(
 			state{"Met", "✓ Met", blue},
@@ -182,9 +183,12 @@ func phases() *table.PanelBuilder {
 		column{field: metrics.LabelMarks, title: "Notes", width: 220})
 	queries = append(queries, instant("runs", evidence()))
 	return rowsOf(about{
-		title:       "Phases",
-		description: "The figures of each phase over all valid repetitions of the run ID. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached means that the phase reads data that, if they are in Ceph, are less than twice as large as the caches of the OSDs, or that the size of the caches is unknown. The documentation of status.phases explains the other notes.",
-		empty:       noResult, width: 24, height: 8,
+		title: "Phases",
+		description: "The figures of each phase over all valid repetitions of the run ID. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid " +
+			"repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached " +
+			"means that the phase reads data that, if they are in Ceph, are less than twice as large as the caches of the OSDs, or that the size of the caches is unknown. The documentation " +
+			"of status.phases explains the other notes.",
+		empty: noResult, width: 24, height: 8,
 	}, columns, queries...)
 }
 
@@ -203,9 +207,10 @@ func percentiles() *barchart.PanelBuilder {
 		})
 	}
 	return categories(about{
-		title:       "Latency percentiles",
-		description: "The mean and the percentiles of the latencies of each phase. The percentiles cover all operations of all valid repetitions of the run ID; the mean is the geometric mean of the repetitions' means.",
-		unit:        seconds, empty: "No percentiles: only fio reports them, and they appear when all repetitions have ended", width: 17, height: 9,
+		title: "Latency percentiles",
+		description: "The mean and the percentiles of the latencies of each phase. The percentiles cover all operations of all valid repetitions of the run ID; the mean is the geometric " +
+			"mean of the repetitions' means.",
+		unit: seconds, empty: "No percentiles: only fio reports them, and they appear when all repetitions have ended", width: 17, height: 9,
 	}, "of", bars...)
 }
 
@@ -235,9 +240,10 @@ func history() []cog.Builder[dashboard.Panel] {
 // recoveries shows how long a cluster takes to recover completely after an outage.
 func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
-		title:       "Time to clean, run after run",
-		description: "The time from when noup of the OSDs was unset until all placement groups were clean again. Each value is drawn from the end of its run ID until the next one begins. The report of the benchmark has the clients' performance during the outage and the recovery.",
-		unit:        seconds, empty: noOutage, width: 12, height: 7,
+		title: "Time to clean, run after run",
+		description: "The time from when noup of the OSDs was unset until all placement groups were clean again. Each value is drawn from the end of its run ID until the next one begins. " +
+			"The report of the benchmark has the clients' performance during the outage and the recovery.",
+		unit: seconds, empty: noOutage, width: 12, height: 7,
 	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
 	against := comparison("Time to clean against earlier runs", "time to clean", seconds, noOutage, metrics.BenchmarkTimeToClean)
 	return []cog.Builder[dashboard.Panel]{whole, against}
@@ -253,9 +259,10 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 	}
 	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
-		title:       title,
-		description: "The latest " + what + " of each phase, and its ratio to the mean over the time range. The weight of a run ID in the mean is the time from its end until the next one began. The comparison is valid only without a change of the environment.",
-		empty:       empty, width: 12, height: 7,
+		title: title,
+		description: "The latest " + what + " of each phase, and its ratio to the mean over the time range. The weight of a run ID in the mean is the time from its end until the next one " +
+			"began. The comparison is valid only without a change of the environment.",
+		empty: empty, width: 12, height: 7,
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},
 		{field: metrics.LabelDirection, title: "Direction", width: 90},

@@ -102,9 +102,10 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	toPool := []dashboard.DynamicConfigValue{property("links", []dataLink{{Title: "This pool in Rook's dashboard", URL: rookPools}})}
 	return []cog.Builder[dashboard.Panel]{
 		graph(about{
-			title:       "Throughput of pools",
-			description: "What clients read from and write to each pool, by Ceph's own counters. It includes all clients, not only the benchmark's. Before a shaded run, cephtune may prefill the pool; other traffic between the runs comes from other clients. Sessions of the design Interleaved are not shaded.",
-			unit:        bytesPerSecond, empty: noCeph, width: 12, height: 8,
+			title: "Throughput of pools",
+			description: "What clients read from and write to each pool, by Ceph's own counters. It includes all clients, not only the benchmark's. Before a shaded run, cephtune may prefill " +
+				"the pool; other traffic between the runs comes from other clients. Sessions of the design Interleaved are not shaded.",
+			unit: bytesPerSecond, empty: noCeph, width: 12, height: 8,
 		},
 			line{id: "read", expression: ofPools(cephPoolReadBytes), legend: "{{name}} read", color: shades(orange)},
 			line{id: "write", expression: ofPools(cephPoolWritten), legend: "{{name}} write", color: shades(blue)},
@@ -127,9 +128,10 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 			state{"2", "HEALTH_ERR", vermillion},
 		)),
 		steps(about{
-			title:       "Unsettled",
-			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs wait until all of them are 0. With OSD_DOWN in quiescence.allowedWarnings, they do not wait for OSDs that are out.",
-			unit:        count, empty: noCeph, width: 12, height: 7,
+			title: "Unsettled",
+			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs wait until all of them are 0. With OSD_DOWN in " +
+				"quiescence.allowedWarnings, they do not wait for OSDs that are out.",
+			unit: count, empty: noCeph, width: 12, height: 7,
 		},
 			line{id: "unclean", expression: fmt.Sprintf("sum(%s) - sum(%s)", ofCeph(cephPGs), ofCeph(cephPGsClean)), legend: "PGs not clean", color: fixed(blue)},
 			line{id: "misplaced", expression: fmt.Sprintf("sum(%s)", ofCeph(cephMisplaced)), legend: "objects misplaced", color: fixed(sky)},
@@ -153,7 +155,8 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	}
 	operations := func(what, counter, color string) *timeseries.PanelBuilder {
 		return eachOSD(8, what+" latency by OSD",
-			"The mean time that "+strings.ToLower(what)+"s of clients take in each OSD, including the time in its queue. A write includes the time of its replicas. The dashed line is the mean over the operations of all OSDs.",
+			"The mean time that "+strings.ToLower(what)+"s of clients take in each OSD, including the time in its queue. A write includes the time of its replicas. The dashed line is the "+
+				"mean over the operations of all OSDs.",
 			seconds, noExporter,
 			each(slowest(counter), color),
 			line{id: "mean", expression: fmt.Sprintf("sum(%s) / (sum(%s) > 0)", rateOf(counter+"_sum"), rateOf(counter+"_count")), legend: "mean of all", color: fixed(grey), reference: true},
@@ -161,7 +164,8 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	}
 	return []cog.Builder[dashboard.Panel]{
 		eachOSD(8, "Commit latency by OSD",
-			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. On BlueStore, the apply latency is the same. The dashed line is the mean over all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
+			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. On BlueStore, the apply latency is the same. The dashed line is the mean over all OSDs. One OSD that is far "+
+				"slower than the mean slows down every operation that waits for it.",
 			milliseconds, noCeph,
 			each(highest(byOSD(ofCeph(cephOSDCommit))), blue),
 			line{id: "mean", expression: fmt.Sprintf("avg(%s)", ofCeph(cephOSDCommit)), legend: "mean of all", color: fixed(grey), reference: true},

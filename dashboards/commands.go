@@ -25,9 +25,10 @@ func commands(kind, info, changed, empty string) *table.PanelBuilder {
 			of, labelCommand, text, metrics.LabelName, labelWhat, what)
 	}
 	return rowsOf(about{
-		title:       "Commands",
-		description: "Commands to copy. The first writes a page with all figures. The second prints the object with its whole status. The third lists what is still to be restored in Ceph, with the commands that restore it by hand.",
-		empty:       empty, width: 24, height: 6,
+		title: "Commands",
+		description: "Commands to copy. The first writes a page with all figures. The second prints the object with its whole status. The third lists what is still to be restored in " +
+			"Ceph, with the commands that restore it by hand.",
+		empty: empty, width: 24, height: 6,
 	}, []column{
 		{field: labelWhat, title: "What", width: 210},
 		{field: labelCommand, title: "Command", inspect: true},

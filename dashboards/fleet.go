@@ -95,7 +95,8 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds, or a person abandons the restore.",
 			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
 		number("Invalid runs", 6, "Invalid runs and void sessions in this time range, which are excluded from results.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
-		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, these dashboards lack some sweeps or benchmarks, or some figures of benchmarks with several phases or directions.",
+		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, these dashboards lack some sweeps or benchmarks, or some figures of "+
+			"benchmarks with several phases or directions.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
 		number("Not read", 6, "Locks, journals, CephClusters or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",
 			fmt.Sprintf("max(%s)", metrics.CollectionErrors)),
@@ -236,9 +237,10 @@ func failures() []cog.Builder[dashboard.Panel] {
 			legend:     "{{kind}}: {{reason}}", color: shades(orange),
 		}),
 		bars(about{
-			title:       "Restores by outcome",
-			description: "How often settings were restored, by outcome. LeftAlone: something else had changed a setting. OSDsNotRestarted: OSDs may use the sweep's values until they restart. Abandoned: a person abandoned the restore, or the journal was removed. Failed attempts are repeated.",
-			unit:        count, empty: "Nothing was restored since the manager started", width: 12, height: 8,
+			title: "Restores by outcome",
+			description: "How often settings were restored, by outcome. LeftAlone: something else had changed a setting. OSDsNotRestarted: OSDs may use the sweep's values until they " +
+				"restart. Abandoned: a person abandoned the restore, or the journal was removed. Failed attempts are repeated.",
+			unit: count, empty: "Nothing was restored since the manager started", width: 12, height: 8,
 		},
 			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
 			line{id: "failed", expression: restores(restoreFailed), legend: "{{outcome}}", color: fixed(vermillion)},
@@ -262,9 +264,10 @@ func outages() []cog.Builder[dashboard.Panel] {
 			legend:     "{{outcome}}", color: shades(blue),
 		}),
 		steps(about{
-			title:       "How long outages and recoveries took",
-			description: "Medians of the previous six hours: the length of the outage, and the time from its end until OSDs were up, until placement groups were active, and until all placement groups were clean.",
-			unit:        seconds, empty: none, width: 8, height: 7,
+			title: "How long outages and recoveries took",
+			description: "Medians of the previous six hours: the length of the outage, and the time from its end until OSDs were up, until placement groups were active, and until all " +
+				"placement groups were clean.",
+			unit: seconds, empty: none, width: 8, height: 7,
 		}, line{
 			id: "parts", expression: quantile("0.5", metrics.OutageDuration, "increase(%s[6h])", metrics.LabelPart),
 			legend: "{{part}}", color: shades(orange),

@@ -187,7 +187,8 @@ func TestFigures(t *testing.T) {
 		want                            []string
 	}{
 		{"sweep", "cephtune-bench/pg-num", "Verdict", "A", []string{
-			`best="pg_num=64" ceph_cluster="rook-ceph/my-cluster" metric="Bandwidth" reason="Complete" summary="pg_num=64 is 31 % faster than pg_num=16 (95 % interval 24 % to 38 %), from 8 blocks." verdict="Superior" = 1`,
+			`best="pg_num=64" ceph_cluster="rook-ceph/my-cluster" metric="Bandwidth" reason="Complete" summary="pg_num=64 is 31 % faster than pg_num=16 (95 % interval 24 % to 38 %), from 8 ` +
+				`blocks." verdict="Superior" = 1`,
 		}},
 		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, with its interval", "gap", []string{
 			`configuration="pg_num=32" = 0`, `configuration="pg_num=64" = 0.24`, `configuration="pg_num=8" = 0`,

@@ -73,9 +73,10 @@ func sweepInfo() string {
 func sweepOutcome() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
-			title:       "Verdict",
-			description: "The verdict on the best configuration. Superior: better than the baseline by more than minimumEffect. Better: better, but by less. Equivalent: the same within the margin. Inferior: worse. Inconclusive: the runs do not decide. Invalid: the runs do not count.",
-			empty:       "No verdict yet: there is one when the sweep ends", width: 5, height: 4,
+			title: "Verdict",
+			description: "The verdict on the best configuration. Superior: better than the baseline by more than minimumEffect. Better: better, but by less. Equivalent: the same within the " +
+				"margin. Inferior: worse. Inconclusive: the runs do not decide. Invalid: the runs do not count.",
+			empty: "No verdict yet: there is one when the sweep ends", width: 5, height: 4,
 		}, sweepInfo(), metrics.LabelVerdict, 30, sweepVerdicts()),
 		words(about{
 			title:       "What it found",
@@ -115,9 +116,10 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			latest(one(metrics.SweepRunning), metrics.LabelConfiguration, metrics.LabelRun),
 			metrics.LabelConfiguration, metrics.LabelRun), "measuring", 20, nil),
 		figure(about{
-			title:       "Ceph's settings",
-			description: "Whether everything that the sweep changed is restored. If the sweep has ended and this is not Restored, the restore was abandoned, or OSDs may use the sweep's values until they restart: see the condition Restored.",
-			unit:        count, empty: "Nothing was changed yet", width: 5, height: 3,
+			title: "Ceph's settings",
+			description: "Whether everything that the sweep changed is restored. If the sweep has ended and this is not Restored, the restore was abandoned, or OSDs may use the sweep's " +
+				"values until they restart: see the condition Restored.",
+			unit: count, empty: "Nothing was changed yet", width: 5, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
 			state{"1", "Restored", blue},
 			state{"0", "Changed by the sweep", orange},
@@ -136,9 +138,10 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 		}, fmt.Sprintf(`label_replace(label_join(%s, "objective", ", ", %q, %q), "objective", "$1 is better", "objective", "(.+)")`,
 			latest(one(metrics.SweepInfo), metrics.LabelMetric, metrics.LabelBetter), metrics.LabelMetric, metrics.LabelBetter), "objective", 18, nil),
 		words(about{
-			title:       "Constraints",
-			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit or is missing, Kept if all are kept. A configuration can win only if this is Kept.",
-			empty:       "None: the sweep has no constraints or no verdict yet, or the baseline is the best", width: 5, height: 3,
+			title: "Constraints",
+			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit or is missing, Kept if all are kept. A " +
+				"configuration can win only if this is Kept.",
+			empty: "None: the sweep has no constraints or no verdict yet, or the baseline is the best", width: 5, height: 3,
 		}, latest(one(metrics.SweepInfo, metrics.LabelConstraints+`!=""`), metrics.LabelConstraints), metrics.LabelConstraints, 22, mappings(
 			state{"Kept", "✓ Kept", blue},
 			state{"Broken", "✕ Broken", vermillion},
@@ -167,9 +170,10 @@ func intervals() *barchart.PanelBuilder {
 	from := func(end, begin string) string { return end + " - " + begin }
 
 	return categories(about{
-		title:       "Difference to the baseline, with its interval",
-		description: "A bar is the interval of a configuration's ratio to the baseline, minus 1. Right of zero, the configuration's figure is higher than the baseline's; left of zero, it is lower. The objective says which is better. The estimate is where the shades meet. If a bar contains zero, there may be no difference at all.",
-		unit:        fraction, empty: noRatio, width: 12, height: 10,
+		title: "Difference to the baseline, with its interval",
+		description: "A bar is the interval of a configuration's ratio to the baseline, minus 1. Right of zero, the configuration's figure is higher than the baseline's; left of zero, it " +
+			"is lower. The objective says which is better. The estimate is where the shades meet. If a bar contains zero, there may be no difference at all.",
+		unit: fraction, empty: noRatio, width: 12, height: 10,
 	}, metrics.LabelConfiguration,
 		bar{id: "gap", title: "up to the interval", expression: above(low), color: none, hidden: true},
 		bar{id: "lower", title: "low end to estimate", expression: from(above(ratio), above(low)), color: sky},
@@ -196,9 +200,10 @@ func configurations() *table.PanelBuilder {
 		{field: valueOf("latest"), title: "Latest run", unitFrom: "unit", width: 110},
 	}
 	return rowsOf(about{
-		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest valid run. A ratio of 1 means no difference. Only the interval proves a difference; a single run does not.",
-		empty:       "No figures yet: no run or session has ended", width: 12, height: 10,
+		title: "Configurations",
+		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest valid run. A ratio of 1 means no difference. Only " +
+			"the interval proves a difference; a single run does not.",
+		empty: "No figures yet: no run or session has ended", width: 12, height: 10,
 		rows: one(metrics.SweepConfigurationLatest) + " or " + one(metrics.SweepConfigurationRatio), // The design Interleaved has only ratios.
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
@@ -257,9 +262,10 @@ func runs() *timeseries.PanelBuilder {
 		)
 	}
 	return steps(about{
-		title:       "Every run's figure",
-		description: "The objective in each valid run, from the end of the run to the end of the next one of the same configuration. The baseline is dashed; the best configuration is vermillion; others are shades of blue. Runs are shaded: those of the baseline grey, others blue.",
-		unit:        noUnit, empty: "No figures of runs in this time range: none has ended, or the design is Interleaved", width: 24, height: 9,
+		title: "Every run's figure",
+		description: "The objective in each valid run, from the end of the run to the end of the next one of the same configuration. The baseline is dashed; the best configuration is " +
+			"vermillion; others are shades of blue. Runs are shaded: those of the baseline grey, others blue.",
+		unit: noUnit, empty: "No figures of runs in this time range: none has ended, or the design is Interleaved", width: 24, height: 9,
 	}, lines...)
 }
 
@@ -271,9 +277,10 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),
 		latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration))
 	return timeline(about{
-		title:       "Measurements over time",
-		description: "The runs of each configuration. A block runs the baseline and each configuration that is still in the race, in random order, or in ascending or descending order if the values are hard to change.",
-		empty:       "No run was measured in this time range, or the design is Interleaved", width: 14, height: 8,
+		title: "Measurements over time",
+		description: "The runs of each configuration. A block runs the baseline and each configuration that is still in the race, in random order, or in ascending or descending order if " +
+			"the values are hard to change.",
+		empty: "No run was measured in this time range, or the design is Interleaved", width: 14, height: 8,
 	}, expression, "{{configuration}}", mappings(
 		state{"1", "measured", blue},
 		state{"0", "not measured", none},
@@ -283,9 +290,10 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 func drift() *timeseries.PanelBuilder {
 	series := one(metrics.SweepConfigurationLatest, isBaseline)
 	return steps(about{
-		title:       "Drift: the baseline against its own mean",
-		description: "The difference of each valid run of the baseline, including controls, to the mean of these runs over the time range. The weight of a run in the mean is the time until the next run ended. The configuration is the same every time, so changes come from the cluster.",
-		unit:        fraction, empty: "No run of the baseline has ended in this time range, or the design is Interleaved", width: 10, height: 8,
+		title: "Drift: the baseline against its own mean",
+		description: "The difference of each valid run of the baseline, including controls, to the mean of these runs over the time range. The weight of a run in the mean is the time " +
+			"until the next run ended. The configuration is the same every time, so changes come from the cluster.",
+		unit: fraction, empty: "No run of the baseline has ended in this time range, or the design is Interleaved", width: 10, height: 8,
 	}, line{
 		id: "drift",
 		// Each pod of the manager has its own series, so the mean is the sum of all values divided by their

@@ -43,6 +43,7 @@ func TestAdmission(t *testing.T) {
 	t.Run("changes of sweeps", func(t *testing.T) { testChange(t, c, minimalSweep, sweepChanges) })
 	t.Run("columns", func(t *testing.T) { testColumns(t, config, c) })
 	t.Run("schedule", func(t *testing.T) { testSchedule(t, config, c) })
+	t.Run("field selectors", func(t *testing.T) { testFieldSelectors(t, c) })
 }
 
 // A specCase is a merge patch, in YAML, for the spec of a minimal object.

@@ -64,10 +64,10 @@ var benchmarkCases = map[string]specCase{
 	"a long outage for backfill":  {withOutage(`{duration: 15m, backfill: Expect}`, `rateIOPS: 500, duration: 30m`), ""},
 	"an outage of no time":        {withOutage(`{duration: 5s}`, `rateIOPS: 500, duration: 5m`), "between 20s and 4h"},
 	"an outage beside a background load with a rate": {
-		outageUnderBackground(`{fio: {pattern: RandWrite, rateIOPS: 100}}`), "",
+		outageUnderBackground(`fio: {pattern: RandWrite, rateIOPS: 100}`), "",
 	},
-	"an outage beside a background load in an open loop": {outageUnderBackground(`{fio: {pattern: RandWrite}}`), "the background load needs a fixed rate"},
-	"an outage beside rados bench":                       {outageUnderBackground(`{radosBench: {mode: Write}}`), "the background load needs a fixed rate"},
+	"an outage beside a background load in an open loop": {outageUnderBackground(`fio: {pattern: RandWrite}`), "also for a background load"},
+	"an outage beside rados bench":                       {outageUnderBackground(`radosBench: {mode: Write}`), "also for a background load"},
 	"consent for other pools":                            {withOutage(`{otherPools: 3}`, `rateIOPS: 500, duration: 5m`), ""},
 	"the time to be whole again": {
 		`{template: {outage: {phase: fio, osds: [1]}, phases: [{name: fio, fio: {pattern: RandWrite, rateIOPS: 500, duration: 5m}}]}, ` +
@@ -120,7 +120,8 @@ var benchmarkCases = map[string]specCase{
 		`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "on"}}}}}`, "the autoscaler would split placement groups during the measurement",
 	},
 	"metadata whose PGs split": {
-		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_autoscale_mode: warn}}}}}}}`, "pg_autoscale_mode of a scratch pool is always off",
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_autoscale_mode: warn}}}}}}}`,
+		"pg_autoscale_mode of a scratch pool is always off",
 	},
 	"a pool whose PGs stay":   {`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "off"}}}}}`, ""},
 	"an image of whole bytes": {`{template: {target: {scratchPool: {image: {size: 1073741824}}}}}`, ""},
@@ -128,15 +129,6 @@ var benchmarkCases = map[string]specCase{
 	"an image of a fraction":  {`{template: {target: {scratchPool: {image: {size: 100000000500m}}}}}`, "in whole bytes"},
 	"image objects of 64Ki":   {`{template: {target: {scratchPool: {image: {objectSize: 64Ki}}}}}`, ""},
 	"image objects of 3Mi":    {`{template: {target: {scratchPool: {image: {objectSize: 3Mi}}}}}`, "must be a power of two"},
-	"image features that go together": {
-		`{template: {target: {scratchPool: {image: {features: [ExclusiveLock, ObjectMap, FastDiff]}}}}}`, "",
-	},
-	"fast-diff without object map": {
-		`{template: {target: {scratchPool: {image: {features: [ExclusiveLock, FastDiff]}}}}}`, "FastDiff needs ObjectMap",
-	},
-	"object map without exclusive lock": {
-		`{template: {target: {scratchPool: {image: {features: [ObjectMap]}}}}}`, "need ExclusiveLock",
-	},
 	"rados bench on a claim": {
 		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}}}`,
 		"only fio works on a persistentVolumeClaim",
@@ -165,14 +157,20 @@ var benchmarkCases = map[string]specCase{
 	},
 
 	// Clients and dataset.
-	"sixty-five clients":       {`{template: {clients: {count: 65}}}`, "should be less than or equal to 64"},
-	"clients on chosen nodes":  {`{template: {clients: {nodeSelector: {disk: fast}, tolerations: [{operator: Exists}]}}}`, ""},
-	"clients on named nodes":   {`{template: {clients: {nodes: [node-1, node-2.example.org], count: 3}}}`, ""},
-	"a node named twice":       {`{template: {clients: {nodes: [node-1, node-1]}}}`, "Duplicate value"},
-	"a node that is none":      {`{template: {clients: {nodes: ["Node 1"]}}}`, "should match"},
-	"too few nodes":            {`{template: {clients: {nodes: [node-1], count: 2, spread: Required}}}`, "spread Required needs a node for each client"},
-	"metadata PGs of a pool":   {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_num: "8"}}}}}}}`, ""},
-	"metadata copies twice":    {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`, "parameters must not contain size or min_size: use the field size"},
+	"sixty-five clients":      {`{template: {clients: {count: 65}}}`, "should be less than or equal to 64"},
+	"clients on chosen nodes": {`{template: {clients: {nodeSelector: {disk: fast}, tolerations: [{operator: Exists}]}}}`, ""},
+	"clients on named nodes":  {`{template: {clients: {nodes: [node-1, node-2.example.org], count: 3}}}`, ""},
+	"a node named twice":      {`{template: {clients: {nodes: [node-1, node-1]}}}`, "Duplicate value"},
+	"a node that is none":     {`{template: {clients: {nodes: ["Node 1"]}}}`, "should match"},
+	"too few nodes":           {`{template: {clients: {nodes: [node-1], count: 2, spread: Required}}}`, "spread Required needs a node for each client"},
+	"a CRUSH root":            {`{template: {target: {scratchPool: {crushRoot: fast-1}}}}`, ""},
+	"a CRUSH root of no name": {`{template: {target: {scratchPool: {crushRoot: "--yes"}}}}`, "should match"},
+	"a CRUSH rule":            {`{template: {target: {scratchPool: {parameters: {crush_rule: fast}}}}}`, "use crushRoot, failureDomain and deviceClass"},
+	"metadata PGs of a pool":  {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_num: "8"}}}}}}}`, ""},
+	"metadata copies twice": {
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`,
+		"parameters must not contain size or min_size: use the field size",
+	},
 	"clients without memory":   {`{template: {clients: {resources: {memory: "0"}}}}`, "must be between 128Mi and 1Ti"},
 	"clients of half a CPU":    {`{template: {clients: {resources: {cpu: 500m}}}}`, ""},
 	"a dataset of a size":      {`{template: {dataset: {size: 20Gi}}}`, ""},
@@ -222,8 +220,6 @@ var benchmarkCases = map[string]specCase{
 	"rados bench that reads omap":          {radosBench(`{mode: Seq, destination: OMap}`), "destination is for mode Write"},
 	"rados bench that reads without hints": {radosBench(`{mode: Seq, allocationHints: Omit}`), "allocationHints is for mode Write"},
 	"rados bench that reads and reuses":    {radosBench(`{mode: Rand, reuseObjects: true}`), "reads always use the prefilled objects"},
-	"rados bench that reads few objects":   {radosBench(`{mode: Seq, maxObjects: 10}`), "for reads set dataset.size"},
-	"rados bench that writes few objects":  {radosBench(`{mode: Write, maxObjects: 10}`), ""},
 	"rados bench that does not verify":     {radosBench(`{mode: Rand, verification: None}`), ""},
 	"rados bench that does not verify writes": {
 		radosBench(`{mode: Write, verification: None}`), "verification is for modes Seq and Rand",
@@ -260,12 +256,13 @@ var benchmarkCases = map[string]specCase{
 	"fio that ramps for longer":       {fio(`{pattern: Read, duration: 30s, ramp: 2m}`), ""},
 	"fio with blocks of 4,000 bytes":  {fio(`{pattern: Read, blockSize: 4k}`), "for the 4096 bytes that fio calls 4k, write 4Ki"},
 	"fio with blocks of 64,000 bytes": {fio(`{pattern: Read, blockSize: 64k}`), "must be a multiple of 512"},
+	"a dataset as a number":           {`{template: {dataset: {size: 1073741824}}}`, ""},
+	"a dataset too small":             {`{template: {dataset: {size: 4096}}}`, "must be Auto, or a size of at least 1Mi"},
+	"a limit as a number":             {expect(`{phase: fio, metric: IOPS, atLeast: 5000}`), ""},
+	"a latency as a number":           {expect(`{phase: write, metric: LatencyMean, atMost: 5}`), "a limit of a latency or of TimeToClean is a time"},
 	"fio with blocks as a number":     {fio(`{pattern: Read, blockSize: 4096}`), ""},
-	"fio with blocks to 1,000,000":    {fio(`{pattern: Read, blockSizeMax: 1M}`), "must be a multiple of 512"},
 	"rados bench of 4,000,000 bytes":  {radosBench(`{mode: Write, blockSize: 4M}`), "must be a multiple of 512"},
 	"rbd bench of 4,000 bytes":        {rbdBench(`{ioType: Write, ioSize: 4k}`), "must be a multiple of 512"},
-	"fio with blocks of a range":      {fio(`{pattern: Read, blockSize: 4Ki, blockSizeMax: 64Ki}`), ""},
-	"fio with an empty range":         {fio(`{pattern: Read, blockSize: 4Ki, blockSizeMax: 4096}`), "blockSizeMax must be above blockSize"},
 	"fio with Zipf":                   {fio(`{pattern: RandRead, distribution: {type: Zipf, theta: "1.2"}}`), ""},
 	"fio with Zipf without theta":     {fio(`{pattern: RandRead, distribution: {type: Zipf}}`), "theta is required for Zipf"},
 	"fio with Zipf of 1":              {fio(`{pattern: RandRead, distribution: {type: Zipf, theta: "1"}}`), "theta of Zipf must not be 1"},
@@ -275,21 +272,22 @@ var benchmarkCases = map[string]specCase{
 	"fio with Normal of 100":          {fio(`{pattern: RandRead, distribution: {type: Normal, theta: "100"}}`), "theta of Normal must be below 100"},
 	"fio with Zipf in order":          {fio(`{pattern: Read, distribution: {type: Zipf, theta: "1.2"}}`), "distribution is for patterns RandRead"},
 	"fio with a rate of arrivals":     {fio(`{pattern: Read, rateProcess: Poisson, rateIOPS: 100}`), ""},
-	"fio with arrivals of no rate":    {fio(`{pattern: Read, rateProcess: Poisson}`), "rateProcess Poisson needs rateIOPS"},
-	"fio with data half compressed":   {fio(`{pattern: Write, compressiblePercent: 50, dedupePercent: 101}`), "should be less than or equal to 100"},
-
-	"fio with two sizes of blocks": {
-		fio(`{pattern: Read, blockSizeSplit: [{size: 4Ki, percent: 60}, {size: 64Ki, percent: 40}]}`), "",
+	"io_uring at a rate": {
+		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
+		  phases: [{name: a, fio: {engine: IOUring, pattern: Read, rateIOPS: 10}}]}}`, "Kubernetes forbids io_uring by default: use LibAIO",
 	},
-	"fio with shares of sizes that are not all": {
-		fio(`{pattern: Read, blockSizeSplit: [{size: 4Ki, percent: 60}, {size: 64Ki, percent: 30}]}`), "must add up to 100",
+	"millions of operations a second":  {fio(`{jobs: [{name: a, pattern: Read, rateIOPS: 5000000}]}`), "should be less than or equal to 1000000"},
+	"millions, of copies":              {fio(`{pattern: Read, rateIOPS: 500000, numJobs: 3}`), "use a larger clients.count"},
+	"less than one operation a second": {fio(`{pattern: Read, rateIOPS: 0}`), "should be greater than or equal to 1"},
+	"fio at a rate, with fsync":        {fio(`{pattern: Write, rateBandwidth: 1Mi, fsync: 1}`), "at a rate, leave out fsync"},
+	"fio whose jobs have rates, through the cache": {
+		fio(`{direct: false, jobs: [{name: a, pattern: Read, rateIOPS: 5}, {name: b, pattern: Read, rateBandwidth: 1Mi}]}`), "at a rate, leave out fsync",
 	},
-	"fio with shares of sizes and a range": {
-		fio(`{pattern: Read, blockSizeMax: 64Ki, blockSizeSplit: [{size: 4Ki, percent: 60}, {size: 64Ki, percent: 40}]}`),
-		"set blockSizeMax or blockSizeSplit, not both",
+	"fio with one job at a rate, through the cache": {
+		fio(`{direct: false, jobs: [{name: a, pattern: Read, rateIOPS: 5}, {name: b, pattern: Read}]}`), "",
 	},
-	"fio with batches":                    {fio(`{pattern: Read, ioDepth: 8, ioDepthBatch: 8}`), ""},
-	"fio with batches of more than depth": {fio(`{pattern: Read, ioDepth: 8, ioDepthBatch: 9}`), "ioDepthBatch must be at most ioDepth"},
+	"fio with arrivals of no rate":       {fio(`{pattern: Read, rateProcess: Poisson}`), "rateProcess Poisson needs rateIOPS"},
+	"fio with data more than compressed": {fio(`{pattern: Write, compressiblePercent: 101}`), "should be less than or equal to 100"},
 	"fio with two rates": {
 		fio(`{pattern: Read, rateIOPS: 100, rateBandwidth: 10Mi}`), "set rateIOPS or rateBandwidth, not both",
 	},
@@ -302,14 +300,21 @@ var benchmarkCases = map[string]specCase{
 		`{template: {target: {scratchPool: null, persistentVolumeClaim: {claimName: c}},
 		  phases: [{name: a, fio: {engine: IOUring, pattern: Write, sync: Data}}]}}`, "",
 	},
-	"fio that is partly random":    {fio(`{pattern: RandRead, randomPercent: 30}`), ""},
-	"fio that is random in order":  {fio(`{pattern: Read, randomPercent: 30}`), "randomPercent is for patterns RandRead"},
-	"fio that thinks":              {fio(`{pattern: Read, thinkTime: 500us}`), ""},
-	"fio that thinks for too long": {fio(`{pattern: Read, thinkTime: 61s}`), "must be between 1us and 60s"},
 
 	// Expectations.
-	"an expectation of a percentile of fio": {expect(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), ""},
-	"an expectation of no phase":            {expect(`{phase: nope, metric: IOPS, atLeast: 5k}`), "must name a phase of template.phases"},
+	"a percentile of a closed loop":             {expect(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), "set rateIOPS or rateBandwidth in the phase, or closedLoop: true in the expectation"},
+	"a percentile of a closed loop, by name":    {expect(`{phase: fio, metric: LatencyP99, closedLoop: true, atMost: 20ms}`), ""},
+	"the mean and the maximum of a closed loop": {expect(`{phase: fio, metric: LatencyMean, atMost: 20ms}, {phase: fio, metric: LatencyMax, atMost: 2s}`), ""},
+	"a percentile at a rate": {
+		`{template: {phases: [{name: fio, fio: {pattern: RandRead, rateIOPS: 500}}]}, expectations: [{phase: fio, metric: LatencyP99, atMost: 20ms}]}`, "",
+	},
+	"a percentile of jobs at a rate": {
+		`{template: {phases: [{name: fio, fio: {pattern: RandRead, jobs: [{name: a, rateIOPS: 5}, {name: b, rateBandwidth: 1Mi}]}}]}, expectations: [{phase: fio, metric: LatencyP50, atMost: 20ms}]}`, "",
+	},
+	"a percentile of jobs of which one has no rate": {
+		`{template: {phases: [{name: fio, fio: {pattern: RandRead, jobs: [{name: a, rateIOPS: 5}, {name: b}]}}]}, expectations: [{phase: fio, metric: LatencyP50, atMost: 20ms}]}`, "closedLoop: true",
+	},
+	"an expectation of no phase": {expect(`{phase: nope, metric: IOPS, atLeast: 5k}`), "must name a phase of template.phases"},
 	"an expectation of a percentile of rados bench": {
 		expect(`{phase: write, metric: LatencyP99, atMost: 20ms}`), "to limit a percentile, name a fio phase",
 	},
@@ -321,17 +326,17 @@ var benchmarkCases = map[string]specCase{
 	"an expectation with two limits": {
 		expect(`{phase: fio, metric: IOPS, atMost: 5k, atLeast: 4k}`), "exactly one of the fields in [atMost atLeast maximumRegression] must be set",
 	},
-	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, atMost: 20Mi}`), "a limit of a latency or of TimeToClean is a time"},
+	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, closedLoop: true, atMost: 20Mi}`), "a limit of a latency or of TimeToClean is a time"},
 	"an expectation of a bandwidth in time":  {expect(`{phase: fio, metric: Bandwidth, atLeast: 20ms}`), "a limit of Bandwidth is bytes per second"},
 	"an expectation of the reads of a mix":   {mixed(`{phase: fio, metric: IOPS, direction: Read, atLeast: 1k}`), ""},
 	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that both read and write"},
-	"an expectation with a reference":        {expect(`{phase: fio, metric: LatencyP99, maximumRegression: 10%, reference: nightly}`), ""},
-	"an expectation without its reference":   {expect(`{phase: fio, metric: LatencyP99, maximumRegression: 10%}`), "maximumRegression and reference go together"},
+	"an expectation with a reference":        {expect(`{phase: fio, metric: LatencyP99, closedLoop: true, maximumRegression: 10%, reference: nightly}`), ""},
+	"an expectation without its reference":   {expect(`{phase: fio, metric: LatencyP99, closedLoop: true, maximumRegression: 10%}`), "maximumRegression and reference go together"},
 	"a reference of a limit": {
-		expect(`{phase: fio, metric: LatencyP99, atMost: 20ms, reference: nightly}`), "maximumRegression and reference go together",
+		expect(`{phase: fio, metric: LatencyP99, closedLoop: true, atMost: 20ms, reference: nightly}`), "maximumRegression and reference go together",
 	},
 	"a regression beside a limit": {
-		expect(`{phase: fio, metric: LatencyP99, atMost: 20ms, maximumRegression: 10%, reference: nightly}`), "exactly one of the fields",
+		expect(`{phase: fio, metric: LatencyP99, closedLoop: true, atMost: 20ms, maximumRegression: 10%, reference: nightly}`), "exactly one of the fields",
 	},
 	"a regression of nothing":    {expect(`{phase: fio, metric: IOPS, maximumRegression: 0%, reference: nightly}`), "must be above 0% and below 100%"},
 	"a regression of everything": {expect(`{phase: fio, metric: IOPS, maximumRegression: 100%, reference: nightly}`), "must be above 0% and below 100%"},
@@ -340,6 +345,13 @@ var benchmarkCases = map[string]specCase{
 	},
 	"a reference in another namespace": {
 		expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: other/nightly}`), "should match",
+	},
+	"a reference with its UID": {
+		expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: nightly, referenceUID: 4f9c1d52-8f6e-4a53-9f43-2f1c4f2a9b10}`), "",
+	},
+	"a reference with a name as its UID": {expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: nightly, referenceUID: nightly}`), "should match"},
+	"a UID of no reference": {
+		expect(`{phase: fio, metric: IOPS, atLeast: 5k, referenceUID: 4f9c1d52-8f6e-4a53-9f43-2f1c4f2a9b10}`), "referenceUID needs reference",
 	},
 	"itself as its reference": {expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: minimal}`), "reference must name another CephBenchmark"},
 
@@ -361,38 +373,46 @@ var benchmarkCases = map[string]specCase{
 	"a background load at a rate":              {beside(`fio: {pattern: RandWrite, rateIOPS: 100}`), ""},
 	"a background load of rados bench":         {beside(`radosBench: {mode: Rand}`), ""},
 	"a background load of rbd bench":           {beside(`rbdBench: {ioType: Write}`), ""},
-	"a background load with a pod as it likes": {beside(`fio: {pattern: Read}, ramp: 0s, resources: {cpu: 250m, memory: 256Mi}, nodes: [node-1]`), ""},
-	"a background load without a tool":         {beside(`ramp: 10s`), "exactly one of the fields in [radosBench rbdBench fio] must be set"},
-	"a background load of two tools": {
-		beside(`fio: {pattern: Read}, radosBench: {mode: Rand}`), "exactly one of the fields in [radosBench rbdBench fio] must be set",
+	"a background load with a pod as it likes": {besideWith(`ramp: 0s, resources: {cpu: 250m, memory: 256Mi}, nodes: [node-1]`, `fio: {pattern: Read}`), ""},
+	"a background load without a phase": {
+		`{template: {backgroundLoad: {ramp: 10s}}}`, "phase must be set: write the background load as an entry of phases",
 	},
-	"a background load with a duration":             {beside(`fio: {pattern: Read, duration: 10m}`), "leave fio.duration out"},
+	"a background load of a phase that there is not": {`{template: {backgroundLoad: {phase: other}}}`, "must name a phase of phases: write the background load there"},
+	"a background load and nothing to measure": {
+		`{template: {phases: [{name: aside, fio: {pattern: Read}}], backgroundLoad: {phase: aside}}}`, "needs a phase that is measured",
+	},
+	"an expectation of a background load": {
+		strings.Replace(beside(`fio: {pattern: Read}`), `{template:`, `{expectations: [{phase: aside, metric: IOPS, atLeast: 1k}], template:`, 1), "that is not the background load",
+	},
+	"a background load with a duration":             {beside(`fio: {pattern: Read, duration: 10m}`), "leave duration out of its phase"},
 	"a background load with the usual duration":     {beside(`fio: {pattern: Read, duration: 1m}`), ""},
-	"a background load of rados bench for a while":  {beside(`radosBench: {mode: Write, duration: 2m}`), "leave radosBench.duration out"},
-	"a background load of rbd bench for a while":    {beside(`rbdBench: {ioType: Read, duration: 2m}`), "leave rbdBench.duration out"},
-	"a background load with a ramp of the tool's":   {beside(`fio: {pattern: Read, ramp: 20s}`), "leave fio.ramp out: backgroundLoad.ramp"},
-	"a background load with a ramp of rados bench":  {beside(`radosBench: {mode: Rand, ramp: 0s}`), "leave radosBench.ramp out: backgroundLoad.ramp"},
-	"a background load with too long a ramp":        {beside(`fio: {pattern: Read}, ramp: 2h`), "must be at most 1h"},
-	"a background load that reads all objects once": {beside(`radosBench: {mode: Seq}`), "use mode Rand, or fio with a rate"},
+	"a background load of rados bench for a while":  {beside(`radosBench: {mode: Write, duration: 2m}`), "leave duration out of its phase"},
+	"a background load of rbd bench for a while":    {beside(`rbdBench: {ioType: Read, duration: 2m}`), "leave duration out of its phase"},
+	"a background load with a ramp of the tool's":   {beside(`fio: {pattern: Read, ramp: 20s}`), "backgroundLoad.ramp says how long"},
+	"a background load with a ramp of rados bench":  {beside(`radosBench: {mode: Rand, ramp: 0s}`), "backgroundLoad.ramp says how long"},
+	"a background load with too long a ramp":        {besideWith(`ramp: 2h`, `fio: {pattern: Read}`), "must be at most 1h"},
+	"a background load that reads all objects once": {beside(`radosBench: {mode: Seq}`), "use mode Rand instead of Seq"},
 	"a background load that writes all objects once": {
-		beside(`radosBench: {mode: Write, reuseObjects: true}`), "use fio with engine RADOS and pattern RandWrite",
+		beside(`radosBench: {mode: Write, reuseObjects: true}`), "leave reuseObjects and ioTotal out",
 	},
-	"a background load with an end in objects": {beside(`radosBench: {mode: Write, maxObjects: 100}`), "leave radosBench.maxObjects out"},
-	"a background load with an end in bytes":   {beside(`rbdBench: {ioType: Read, ioTotal: 1Gi}`), "leave rbdBench.ioTotal out"},
-	"a background load of libaio on a pool":    {beside(`fio: {engine: LibAIO, pattern: Read}`), "RBD or RADOS on a pool"},
+	"a background load with an end in bytes":   {beside(`rbdBench: {ioType: Read, ioTotal: 1Gi}`), "leave reuseObjects and ioTotal out"},
+	"a background load of libaio on a pool":    {beside(`fio: {engine: LibAIO, pattern: Read}`), "use RBD or RADOS on a pool"},
 	"a background load on claims of their own": {backgroundOnClaim(`template: {storageClassName: s}`, `fio: {pattern: RandWrite}`), ""},
 	"a background load of librbd on a claim": {
-		backgroundOnClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "LibAIO or IOUring on a persistentVolumeClaim",
+		backgroundOnClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "use LibAIO or IOUring on a persistentVolumeClaim",
 	},
 	"a background load of rados bench on a claim": {
-		backgroundOnClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "use backgroundLoad.fio",
+		backgroundOnClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "use fio phases",
 	},
 	"a background load on the one claim that there is": {
 		backgroundOnClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which creates a claim for each",
 	},
 	"a background load of omap that is erasure-coded": {
-		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},
-		  backgroundLoad: {radosBench: {mode: Write, destination: OMap}}}}`, "for the background load, or a replicated pool",
+		strings.Replace(beside(`radosBench: {mode: Write, destination: OMap}`), `{template: {`,
+			`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}}, `, 1), "or a replicated pool",
+	},
+	"a background load that alone overwrites an image": {
+		strings.Replace(beside(`fio: {pattern: RandWrite}`), `{template: {`, `{template: {initialState: Rollback, `, 1), "needs a phase of rbdBench or fio that overwrites",
 	},
 }
 
@@ -405,11 +425,15 @@ func rolledBack(loads ...string) string {
 	return `{template: {initialState: Rollback, phases: [` + strings.Join(phases, ", ") + `]}}`
 }
 
-func beside(load string) string { return `{template: {backgroundLoad: {` + load + `}}}` }
+// beside is a benchmark of a phase with a background load, and besideWith has other options of that.
+func beside(load string) string { return besideWith(`ramp: 10s`, load) }
+
+func besideWith(options, load string) string {
+	return `{template: {phases: [{name: fio, fio: {pattern: Read}}, {name: aside, ` + load + `}], backgroundLoad: {phase: aside, ` + options + `}}}`
+}
 
 func backgroundOnClaim(claim, load string) string {
-	return `{template: {target: {scratchPool: null, persistentVolumeClaim: {` + claim + `}},
-	  phases: [{name: a, fio: {pattern: Read}}], backgroundLoad: {` + load + `}}}`
+	return strings.Replace(beside(load), `{template: {`, `{template: {target: {scratchPool: null, persistentVolumeClaim: {`+claim+`}}, `, 1)
 }
 
 var benchmarkChanges = map[string]specCase{
@@ -423,7 +447,7 @@ var benchmarkChanges = map[string]specCase{
 		`{template: {clients: {count: 2}}, runID: "2"}`, "",
 	},
 	"to fail on a verdict": {`{failOn: [Failed]}`, "failOn needs expectations"},
-	"a background load":    {`{template: {backgroundLoad: {fio: {pattern: Read}}}}`, "change runID in the same edit"},
+	"a background load":    {beside(`fio: {pattern: Read}`), "change runID in the same edit"},
 	"an expectation":       {`{expectations: [{phase: fio, metric: IOPS, atLeast: 1k}]}`, "change runID in the same edit"},
 	"more often":           {`{repetitions: 4}`, "change runID in the same edit"},
 }
@@ -443,5 +467,5 @@ func withOutage(change, phase string) string {
 
 // outageUnderBackground is one that has a background load, too.
 func outageUnderBackground(background string) string {
-	return strings.Replace(withOutage(`{}`, `rateIOPS: 500, duration: 5m`), `{template: {`, `{template: {backgroundLoad: `+background+`, `, 1)
+	return strings.NewReplacer(`{template: {`, `{template: {backgroundLoad: {phase: aside}, `, `}]}}`, `}, {name: aside, `+background+`}]}}`).Replace(withOutage(`{}`, `rateIOPS: 500, duration: 5m`))
 }

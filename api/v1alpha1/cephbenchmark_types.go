@@ -5,9 +5,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// Rules of CephBenchmark.
+//
+// +kubebuilder:validation:XValidation:message="reference must name another CephBenchmark: a new run would replace the
+//    results of this one",
+//   rule="!has(self.spec.expectations) ||
+//      self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)"
+
 // CephBenchmark measures a Ceph cluster. Its status has the results.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.expectations) || self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)",message="reference must name another CephBenchmark: a new run would replace the results of this one"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=cephbenchmarks,scope=Namespaced,shortName=cephbench,categories=ceph
@@ -18,6 +24,10 @@ import (
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.namespace`
+// +kubebuilder:selectablefield:JSONPath=`.status.phase`
+// +kubebuilder:selectablefield:JSONPath=`.status.verdict`
 type CephBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -47,16 +57,57 @@ type CephBenchmarkList struct {
 	Items []CephBenchmark `json:"items"`
 }
 
-// CephBenchmarkSpec says what to measure.
+// Rules of CephBenchmarkSpec.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.exists(p, p.name == e.phase))",message="every expectation must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to limit a percentile, name a fio phase, such as one with engine RADOS"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench has only Bandwidth and IOPS: to limit a latency, name a fio phase, such as one with engine RBD"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that both read and write: leave direction out"
-// +kubebuilder:validation:XValidation:rule="!has(self.failOn) || has(self.expectations)",message="failOn needs expectations: without them there is no verdict"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase, and leave direction out"
-// +kubebuilder:validation:XValidation:rule="self.quiescence.scrub != 'Pause'",message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate or Abort, or pause scrubs in a CephTuningSweep"
-// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new values"
+// +kubebuilder:validation:XValidation:message="every expectation must name a phase of template.phases that is not the
+//    background load",
+//   rule="!has(self.expectations) ||
+//      self.expectations.all(e, self.template.phases.exists(p, p.name == e.phase && p.name != $templateBackground))"
+// +kubebuilder:validation:XValidation:message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to
+//    limit a percentile, name a fio phase, such as one with engine RADOS",
+//   rule="!has(self.expectations) ||
+//      self.expectations.all(e,
+//        self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in $radosBenchMetrics))"
+// +kubebuilder:validation:XValidation:message="rbdBench has only Bandwidth and IOPS: to limit a latency, name a fio
+//    phase, such as one with engine RBD",
+//   rule="!has(self.expectations) ||
+//      self.expectations.all(e,
+//        self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))"
+// +kubebuilder:validation:XValidation:message="direction Read or Write is for phases that both read and write: leave
+//    direction out",
+//   rule="!has(self.expectations) ||
+//      self.expectations.all(e, e.direction == 'Total' ||
+//        self.template.phases.all(p, p.name != e.phase ||
+//          (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') ||
+//          (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))"
+// +kubebuilder:validation:XValidation:message="without a rate, a phase is a closed loop, whose percentiles hide
+//    stalls: set rateIOPS or rateBandwidth in the phase, or closedLoop: true in the expectation",
+//   rule="!has(self.expectations) ||
+//      self.template.phases.all(p, !has(p.fio) ||
+//        $phaseHasRate ||
+//        self.expectations.all(e, e.phase != p.name ||
+//          !e.metric.startsWith('LatencyP') ||
+//          (has(e.closedLoop) && e.closedLoop)))"
+// +kubebuilder:validation:XValidation:message="failOn needs expectations: without them there is no verdict",
+//   rule="!has(self.failOn) || has(self.expectations)"
+// +kubebuilder:validation:XValidation:message="only the phase that template.outage names has TimeToClean and
+//    latencies of a window, such as P99Outage: name that phase, and leave direction out",
+//   rule="!has(self.expectations) ||
+//      self.expectations.all(e, !e.metric.matches($outageMetrics) ||
+//        (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))"
+// +kubebuilder:validation:XValidation:message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate
+//    or Abort, or pause scrubs in a CephTuningSweep",
+//   rule="self.quiescence.scrub != 'Pause'"
+// +kubebuilder:validation:XValidation:message="template, expectations, quiescence and repetitions are fixed for a
+//    run: change runID in the same edit to run again with the new values",
+//   rule="self.runID != oldSelf.runID ||
+//      (self.template == oldSelf.template &&
+//        has(self.expectations) == has(oldSelf.expectations) &&
+//        (!has(self.expectations) || self.expectations == oldSelf.expectations) &&
+//        self.quiescence == oldSelf.quiescence &&
+//        self.repetitions == oldSelf.repetitions)"
+
+// CephBenchmarkSpec says what to measure.
 type CephBenchmarkSpec struct {
 	// clusterRef is the CephCluster to measure.
 	// +required
@@ -126,15 +177,30 @@ type CephBenchmarkSpec struct {
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
 }
 
+// Rules of Expectation.
+//
+// +kubebuilder:validation:XValidation:message="maximumRegression and reference go together: set both, with the name
+//    of the CephBenchmark to compare with",
+//   rule="has(self.maximumRegression) == has(self.reference)"
+// +kubebuilder:validation:XValidation:message="referenceUID needs reference, the name of the CephBenchmark with that
+//    UID",
+//   rule="!has(self.referenceUID) || has(self.reference)"
+// +kubebuilder:validation:XValidation:message="maximumRegression must be above 0% and below 100%",
+//   rule="!has(self.maximumRegression) ||
+//      double(self.maximumRegression.split('%')[0]) > 0.0 && double(self.maximumRegression.split('%')[0]) < 100.0"
+// +kubebuilder:validation:XValidation:message="LatencyMax has no interval, so it cannot be compared with a reference:
+//    use LatencyP99 or atMost",
+//   rule="!has(self.maximumRegression) || self.metric != 'LatencyMax'"
+// +kubebuilder:validation:XValidation:message="a limit of a latency or of TimeToClean is a time, such as 20ms",
+//   rule="!self.metric.matches($times) || $limitsAreTimes"
+// +kubebuilder:validation:XValidation:message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of
+//    IOPS is a number, such as 5k",
+//   rule="self.metric.matches($times) || $limitsAreNumbers"
+
 // Expectation is a limit for a figure. The limit is a value, or the maximum regression from the results of
 // another CephBenchmark.
 //
 // +kubebuilder:validation:ExactlyOneOf=atMost;atLeast;maximumRegression
-// +kubebuilder:validation:XValidation:rule="has(self.maximumRegression) == has(self.reference)",message="maximumRegression and reference go together: set both, with the name of the CephBenchmark to compare with"
-// +kubebuilder:validation:XValidation:rule="!has(self.maximumRegression) || double(self.maximumRegression.split('%')[0]) > 0.0 && double(self.maximumRegression.split('%')[0]) < 100.0",message="maximumRegression must be above 0% and below 100%"
-// +kubebuilder:validation:XValidation:rule="!has(self.maximumRegression) || self.metric != 'LatencyMax'",message="LatencyMax has no interval, so it cannot be compared with a reference: use LatencyP99 or atMost"
-// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency or of TimeToClean is a time, such as 20ms"
-// +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Expectation struct {
 	MetricReference `json:",inline"`
 
@@ -158,13 +224,31 @@ type Expectation struct {
 	// whose results the reference keeps, up to its latest 60 runs. The latest session does not count if it
 	// is unfinished or Failed. If the reference has sessions on at least three days, the interval of the
 	// ratio includes the differences between days: set historyLimit of the reference to 3 or more, so that
-	// it keeps enough sessions. Otherwise only the latest session that counts is used, and the outcome holds
-	// for the current hour only.
+	// it keeps enough sessions. The interval also grows with the time since these days. With fewer days, the
+	// outcome is Unknown, unless thisHour is set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Reference string `json:"reference,omitempty"`
+
+	// referenceUID is the metadata.uid of the reference. If the CephBenchmark with the name has another UID,
+	// because somebody deleted the reference and created it again, the outcome is Unknown. Without
+	// referenceUID, any CephBenchmark with the name counts, and status.summary has its UID.
+	// +optional
+	// +kubebuilder:validation:MaxLength=36
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`
+	ReferenceUID string `json:"referenceUID,omitempty"`
+
+	// closedLoop accepts a percentile of a phase without a rate. While the cluster stalls, the clients of such
+	// a closed loop send nothing, so the percentile hides the stall. status.summary then says "in a closed loop".
+	// +optional
+	ClosedLoop bool `json:"closedLoop,omitempty"`
+
+	// thisHour accepts a reference with sessions on fewer than three days. The outcome then holds only for the
+	// hour of the reference's latest session.
+	// +optional
+	ThisHour bool `json:"thisHour,omitempty"`
 }
 
 // BenchmarkVerdict says whether the expectations were met.
@@ -194,6 +278,12 @@ type CephBenchmarkStatus struct {
 	// observedRunID is the run ID that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
+
+	// phase is the present activity or the final state: the reason of condition Ready. It is a field of its own, so that
+	// field selectors can use it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Phase string `json:"phase,omitempty"`
 
 	// conditions are Ready, Reconciling and Stalled, which follow the kstatus convention, and Complete and
 	// Failed, which follow Kubernetes Jobs.
@@ -264,11 +354,13 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
-	// osds has the IDs of the OSDs to which target.scratchPool.osds confines the scratch pool, separated by
-	// commas. A long list is cut off; the full results have all IDs.
+	// poolOSDs are the IDs of the OSDs to which target.scratchPool.osdSelection confines the scratch pool.
 	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	OSDs string `json:"osds,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:Minimum=0
+	// +kubebuilder:validation:items:Maximum=100000
+	PoolOSDs []int32 `json:"poolOSDs,omitempty"`
 
 	// slowOSDs are OSDs that were slower than their peers in the same phase of more than half of the valid
 	// runs. In each phase of a run, only the slowest three count. At most three are listed. The first is the
@@ -395,7 +487,7 @@ type SpaceEfficiency struct {
 }
 
 // ResultMark is a fact that a reader of a result has to know.
-// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;BelowRate;SharedImage;Throttled;Starved;NotSteady;Disturbed
+// +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;BelowRate;Saturated;OffSchedule;SharedImage;Throttled;Starved;NotSteady;Disturbed
 type ResultMark string
 
 // The marks.
@@ -414,6 +506,12 @@ const (
 	// explains. If the phase reads and writes, both directions are below 95%. The latencies are then those
 	// of a cluster or a client at its limit. A fio phase with a list of jobs does not get this mark.
 	MarkBelowRate ResultMark = "BelowRate"
+	// MarkSaturated means that the number of operations that were due but not done grew until the end of the
+	// phase. The phase has no latencies. In a benchmark with one run, they miss any limit.
+	MarkSaturated ResultMark = "Saturated"
+	// MarkOffSchedule means that a client's generator did not follow its schedule, through no fault of the
+	// storage. The phase has no latencies.
+	MarkOffSchedule ResultMark = "OffSchedule"
 	// MarkSharedImage means that clients shared an image and its lock.
 	MarkSharedImage ResultMark = "SharedImage"
 	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured time.
@@ -441,16 +539,16 @@ type PhaseResult struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
-	ValidRuns int32 `json:"validRuns,omitempty"`
+	ValidRuns int32 `json:"validRuns"`
 
 	// marks are facts that a reader of the figures has to know.
 	// ---
-	// A phase has at most seven of the nine marks, because ClosedLoop and BelowRate exclude each other, and
-	// so do Throttled and Starved.
+	// A phase has at most nine of the eleven marks, because ClosedLoop excludes BelowRate, Saturated and
+	// OffSchedule, and Throttled excludes Starved.
 	//
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=7
+	// +kubebuilder:validation:MaxItems=9
 	Marks []ResultMark `json:"marks,omitempty"`
 
 	// metrics are the figures: at most eight for reads, eight for writes, eight for both

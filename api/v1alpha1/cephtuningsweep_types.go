@@ -15,12 +15,17 @@ import (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="The present activity."
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="The progress of the sweep."
 // +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration: the baseline until another one is proven to be better."
+// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.headline`,description="The objective with the baseline and with the leading configuration."
 // +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="The difference of the best configuration to the baseline."
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="The verdict on the leading configuration."
-// +kubebuilder:printcolumn:name="Claim",type=string,JSONPath=`.status.claim`,description="Where the verdict holds.",priority=1
+// +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.status.scope`,description="What the verdict speaks for.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.namespace`
+// +kubebuilder:selectablefield:JSONPath=`.status.phase`
+// +kubebuilder:selectablefield:JSONPath=`.status.verdict`
 type CephTuningSweep struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -74,60 +79,249 @@ const (
 	CompletionKeepBest CompletionPolicy = "KeepBest"
 )
 
-// CephTuningSweepSpec says what to vary, and how to judge the configurations.
-// ---
+// Rules of CephTuningSweepSpec.
+//
 // Rules about the objective:
-// +kubebuilder:validation:XValidation:rule="self.template.phases.exists(p, p.name == self.objective.phase)",message="objective.phase must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.radosBench) || self.objective.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax'])",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to optimize a percentile, name a fio phase in objective, such as one with engine RADOS"
-// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.rbdBench) || self.objective.metric in ['Bandwidth', 'IOPS'])",message="rbdBench has only Bandwidth and IOPS: to optimize a latency, name a fio phase in objective, such as one with engine RBD"
-// +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that both read and write: leave direction out"
-// +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == self.objective.phase && self.objective.direction == 'Total')",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in objective, and leave direction out"
+// +kubebuilder:validation:XValidation:message="objective.phase must name a phase of template.phases that is not the
+//    background load",
+//   rule="self.template.phases.exists(p, p.name == self.objective.phase && p.name != $templateBackground)"
+// +kubebuilder:validation:XValidation:message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to
+//    optimize a percentile, name a fio phase in objective, such as one with engine RADOS",
+//   rule="self.template.phases.all(p, p.name != self.objective.phase ||
+//        !has(p.radosBench) ||
+//        self.objective.metric in $radosBenchMetrics)"
+// +kubebuilder:validation:XValidation:message="rbdBench has only Bandwidth and IOPS: to optimize a latency, name a
+//    fio phase in objective, such as one with engine RBD",
+//   rule="self.template.phases.all(p, p.name != self.objective.phase ||
+//        !has(p.rbdBench) ||
+//        self.objective.metric in ['Bandwidth', 'IOPS'])"
+// +kubebuilder:validation:XValidation:message="objective.direction Read or Write is for phases that both read and
+//    write: leave direction out",
+//   rule="self.objective.direction == 'Total' ||
+//      self.template.phases.all(p, p.name != self.objective.phase ||
+//        (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') ||
+//        (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))"
+// +kubebuilder:validation:XValidation:message="without a rate, a phase is a closed loop, whose percentiles hide
+//    stalls: set rateIOPS or rateBandwidth in the phase, or closedLoop: true in the objective or constraint",
+//   rule="self.template.phases.all(p, !has(p.fio) ||
+//        $phaseHasRate ||
+//        self.parameters.exists(q, has(q.workload) &&
+//          q.workload.field == 'rateIOPS' &&
+//          has(q.workload.phase) &&
+//          q.workload.phase == p.name) ||
+//        ((self.objective.phase != p.name ||
+//          !self.objective.metric.startsWith('LatencyP') ||
+//          (has(self.objective.closedLoop) && self.objective.closedLoop)) &&
+//          (!has(self.constraints) ||
+//            self.constraints.all(c, c.phase != p.name ||
+//              !c.metric.startsWith('LatencyP') ||
+//              (has(c.closedLoop) && c.closedLoop)))))"
+// +kubebuilder:validation:XValidation:message="only the phase that template.outage names has TimeToClean and
+//    latencies of a window, such as P99Outage: name that phase in objective, and leave direction out",
+//   rule="!self.objective.metric.matches($outageMetrics) ||
+//      (has(self.template.outage) &&
+//        self.template.outage.phase == self.objective.phase &&
+//        self.objective.direction == 'Total')"
 //
 // Rules about constraints:
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, !c.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == c.phase && c.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in constraints, and leave direction out"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase))",message="every constraint must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to constrain a percentile, name a fio phase, such as one with engine RADOS"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench has only Bandwidth and IOPS: to constrain a latency, name a fio phase, such as one with engine RBD"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, c.direction == 'Total' || self.template.phases.all(p, p.name != c.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write of a constraint is for phases that both read and write: leave direction out"
+// +kubebuilder:validation:XValidation:message="only the phase that template.outage names has TimeToClean and
+//    latencies of a window, such as P99Outage: name that phase in constraints, and leave direction out",
+//   rule="!has(self.constraints) ||
+//      self.constraints.all(c, !c.metric.matches($outageMetrics) ||
+//        (has(self.template.outage) && self.template.outage.phase == c.phase && c.direction == 'Total'))"
+// +kubebuilder:validation:XValidation:message="every constraint must name a phase of template.phases that is not the
+//    background load",
+//   rule="!has(self.constraints) ||
+//      self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase && p.name != $templateBackground))"
+// +kubebuilder:validation:XValidation:message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to
+//    constrain a percentile, name a fio phase, such as one with engine RADOS",
+//   rule="!has(self.constraints) ||
+//      self.constraints.all(c,
+//        self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in $radosBenchMetrics))"
+// +kubebuilder:validation:XValidation:message="rbdBench has only Bandwidth and IOPS: to constrain a latency, name a
+//    fio phase, such as one with engine RBD",
+//   rule="!has(self.constraints) ||
+//      self.constraints.all(c,
+//        self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))"
+// +kubebuilder:validation:XValidation:message="direction Read or Write of a constraint is for phases that both read
+//    and write: leave direction out",
+//   rule="!has(self.constraints) ||
+//      self.constraints.all(c, c.direction == 'Total' ||
+//        self.template.phases.all(p, p.name != c.phase ||
+//          (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') ||
+//          (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))"
 //
 // Rules about configurations and the baseline:
-// +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.parameters.all(p, has(p.values))",message="give every parameter values, or give configurations instead"
-// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.parameters.all(p, !has(p.values))",message="values and configurations exclude each other: leave out the values of every parameter, or leave out configurations"
-// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))",message="configurations must give values only to names in parameters"
-// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.name != 'baseline' || (has(self.baseline) && has(self.baseline.configuration) && self.baseline.configuration == 'baseline'))",message="a configuration named baseline has to be the one that baseline.configuration names"
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.values) || self.baseline.values.all(k, self.parameters.exists(p, p.name == k))",message="baseline.values must give values only to names in parameters"
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.configuration) || (has(self.configurations) && self.configurations.exists(c, c.name == self.baseline.configuration))",message="baseline.configuration must name one of configurations"
-// +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.strategy.search != 'Grid' || [[0, 1, 2, 3, 4, 5].map(i, i < self.parameters.size() && has(self.parameters[i].values) ? self.parameters[i].values.size() : 1)].all(n, n[0] * n[1] * n[2] * n[3] * n[4] * n[5] <= 64)",message="the grid has more than 64 configurations: give fewer values, or use strategy.search LatinHypercube"
+// +kubebuilder:validation:XValidation:message="give every parameter values, or give configurations instead",
+//   rule="has(self.configurations) || self.parameters.all(p, has(p.values))"
+// +kubebuilder:validation:XValidation:message="values and configurations exclude each other: leave out the values of
+//    every parameter, or leave out configurations",
+//   rule="!has(self.configurations) || self.parameters.all(p, !has(p.values))"
+// +kubebuilder:validation:XValidation:message="configurations must give values only to names in parameters",
+//   rule="!has(self.configurations) ||
+//      self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))"
+// +kubebuilder:validation:XValidation:message="a configuration named baseline has to be the one that
+//    baseline.configuration names",
+//   rule="!has(self.configurations) ||
+//      self.configurations.all(c, c.name != 'baseline' ||
+//        (has(self.baseline) && has(self.baseline.configuration) && self.baseline.configuration == 'baseline'))"
+// +kubebuilder:validation:XValidation:message="baseline.values must give values only to names in parameters",
+//   rule="!has(self.baseline) ||
+//      !has(self.baseline.values) ||
+//      self.baseline.values.all(k, self.parameters.exists(p, p.name == k))"
+// +kubebuilder:validation:XValidation:message="baseline.configuration must name one of configurations",
+//   rule="!has(self.baseline) ||
+//      !has(self.baseline.configuration) ||
+//      (has(self.configurations) && self.configurations.exists(c, c.name == self.baseline.configuration))"
+// +kubebuilder:validation:XValidation:message="the grid has more than 64 configurations: give fewer values, or use
+//    strategy.search LatinHypercube",
+//   rule="has(self.configurations) ||
+//      self.strategy.search != 'Grid' ||
+//      [[0, 1, 2, 3, 4, 5].map(i, i < self.parameters.size() && has(self.parameters[i].values)
+//        ? self.parameters[i].values.size()
+//        : 1)].all(n,
+//        n[0] * n[1] * n[2] * n[3] * n[4] * n[5] <= 64)"
 //
 // Rules about parameters and the target:
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'InPlace')",message="method PoolPerValue needs a scratchPool as target: use InPlace on an existing pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'PoolPerValue')",message="method InPlace needs an existing pool: leave method out, and each run gets a scratchPool with its values"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))",message="size and min_size of existing pools are never varied: vary size of a scratchPool, and Ceph derives min_size from it"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !p.poolOption.option.matches('^(compression_|csum_|allow_ec_|fingerprint_|dedup_)'))",message="options that alter stored data, such as compression, are varied on a scratchPool only"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))",message="poolOption.pool cannot be set if the target is a scratchPool, because the sweep varies the scratchPool itself: leave pool out"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target, poolOption.pool must name the pool that stores the volume"
-// +kubebuilder:validation:XValidation:rule="(has(self.template.target.scratchPool) && has(self.template.target.scratchPool.erasureCoded)) || (has(self.template.target.existingPool) && has(self.template.target.existingPool.dataPool)) || self.parameters.all(p, !has(p.poolOption) || p.poolOption.role == 'Data')",message="role Metadata needs a target with two pools: an erasureCoded scratchPool or an existingPool with a dataPool"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.exists(f, f.name == p.workload.phase))",message="workload.phase must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field names a field that the engine of workload.phase does not have: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount))",message="osdCount needs a scratchPool as target: a sweep never moves the data of existing pools"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount)) || (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)",message="osdCount needs target.scratchPool.parameters.pg_num: placement groups are placed one by one, and their number must not change between runs"
-// +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.osdCount)).size() <= 1",message="only one of the parameters can be osdCount"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || has(self.template.target.scratchPool.osds) || self.parameters.all(p, !has(p.osdCount) || (has(self.baseline) && (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))",message="osdCount needs a baseline: set target.scratchPool.osds.count, or baseline"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass))",message="deviceClass needs a scratchPool as target: a sweep never moves the data of existing pools"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass)) || (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)",message="deviceClass needs target.scratchPool.parameters.pg_num: otherwise pg_num would depend on the number of OSDs of each class"
-// +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.deviceClass)).size() <= 1",message="only one of the parameters can be deviceClass"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || has(self.template.target.scratchPool.deviceClass) || self.parameters.all(p, !has(p.deviceClass) || (has(self.baseline) && (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))",message="deviceClass needs a baseline: set target.scratchPool.deviceClass, or baseline"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (has(self.template.target.scratchPool) && has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters && !has(self.template.target.scratchPool.osds))",message="redundancy needs a scratchPool as target, with parameters.pg_num and without osds: otherwise the redundancy would also change the number of placement groups or the choice of OSDs"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (self.parameters.filter(p, has(p.redundancy)).size() == 1 && self.parameters.all(p, !has(p.osdCount) && (!has(p.poolOption) || (p.poolOption.option != 'size' && p.poolOption.role == 'Data'))))",message="only one of the parameters can be redundancy, and the others cannot be osdCount, the option size, or options of role Metadata"
-// +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.storageClass)).size() <= (has(self.template.target.persistentVolumeClaim) && has(self.template.target.persistentVolumeClaim.template) ? 1 : 0)",message="only one of the parameters can be storageClass, and it needs target.persistentVolumeClaim.template: an existing claim keeps its class"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: the runs of a sweep prefill data of their own, or share those of their block, so leave initialState out, or use Fresh"
-// +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a setting that can stay applied after the sweep: config, or poolOption of an existing pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
+// +kubebuilder:validation:XValidation:message="method PoolPerValue needs a scratchPool as target: use InPlace on an
+//    existing pool",
+//   rule="has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'InPlace')"
+// +kubebuilder:validation:XValidation:message="method InPlace needs an existing pool: leave method out, and each run
+//    gets a scratchPool with its values",
+//   rule="!has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.poolOption) ||
+//        !has(p.poolOption.method) ||
+//        p.poolOption.method == 'PoolPerValue')"
+// +kubebuilder:validation:XValidation:message="size and min_size of existing pools are never varied: vary size of a
+//    scratchPool, and Ceph derives min_size from it",
+//   rule="has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))"
+// +kubebuilder:validation:XValidation:message="options that alter stored data, such as compression, are varied on a
+//    scratchPool only",
+//   rule="has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.poolOption) ||
+//        !p.poolOption.option.matches('^(compression_|csum_|allow_ec_|fingerprint_|dedup_)'))"
+// +kubebuilder:validation:XValidation:message="poolOption.pool cannot be set if the target is a scratchPool, because
+//    the sweep varies the scratchPool itself: leave pool out",
+//   rule="!has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))"
+// +kubebuilder:validation:XValidation:message="with a persistentVolumeClaim as target, poolOption.pool must name the
+//    pool that stores the volume",
+//   rule="!has(self.template.target.persistentVolumeClaim) ||
+//      self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))"
+// +kubebuilder:validation:XValidation:message="role Metadata needs a target with two pools: an erasureCoded
+//    scratchPool or an existingPool with a dataPool",
+//   rule="(has(self.template.target.scratchPool) && has(self.template.target.scratchPool.erasureCoded)) ||
+//      (has(self.template.target.existingPool) && has(self.template.target.existingPool.dataPool)) ||
+//      self.parameters.all(p, !has(p.poolOption) || p.poolOption.role == 'Data')"
+// +kubebuilder:validation:XValidation:message="workload.phase must name a phase of template.phases that is not the
+//    background load",
+//   rule="self.parameters.all(p, !has(p.workload) ||
+//        !has(p.workload.phase) ||
+//        self.template.phases.exists(f, f.name == p.workload.phase && f.name != $templateBackground))"
+// +kubebuilder:validation:XValidation:message="workload.field names a field that the engine of workload.phase does
+//    not have: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has
+//    ioDepth, numJobs, blockSize and rateIOPS",
+//   rule="self.parameters.all(p, !has(p.workload) ||
+//        !has(p.workload.phase) ||
+//        p.workload.field == 'clients' ||
+//        self.template.phases.all(f, f.name != p.workload.phase ||
+//          (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) ||
+//          (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) ||
+//          (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))"
+// +kubebuilder:validation:XValidation:message="osdCount needs a scratchPool as target: a sweep never moves the data
+//    of existing pools",
+//   rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount))"
+// +kubebuilder:validation:XValidation:message="osdCount needs target.scratchPool.parameters.pg_num: placement groups
+//    are placed one by one, and their number must not change between runs",
+//   rule="!has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.osdCount)) ||
+//      (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)"
+// +kubebuilder:validation:XValidation:message="only one of the parameters can be osdCount",
+//   rule="self.parameters.filter(p, has(p.osdCount)).size() <= 1"
+// +kubebuilder:validation:XValidation:message="osdCount needs a baseline: set target.scratchPool.osdSelection.count, or
+//    baseline",
+//   rule="!has(self.template.target.scratchPool) ||
+//      has(self.template.target.scratchPool.osdSelection) ||
+//      self.parameters.all(p, !has(p.osdCount) ||
+//        (has(self.baseline) &&
+//          (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))"
+// +kubebuilder:validation:XValidation:message="deviceClass needs a scratchPool as target: a sweep never moves the
+//    data of existing pools",
+//   rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass))"
+// +kubebuilder:validation:XValidation:message="deviceClass needs target.scratchPool.parameters.pg_num: otherwise
+//    pg_num would depend on the number of OSDs of each class",
+//   rule="!has(self.template.target.scratchPool) ||
+//      self.parameters.all(p, !has(p.deviceClass)) ||
+//      (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)"
+// +kubebuilder:validation:XValidation:message="only one of the parameters can be deviceClass",
+//   rule="self.parameters.filter(p, has(p.deviceClass)).size() <= 1"
+// +kubebuilder:validation:XValidation:message="deviceClass needs a baseline: set target.scratchPool.deviceClass, or
+//    baseline",
+//   rule="!has(self.template.target.scratchPool) ||
+//      has(self.template.target.scratchPool.deviceClass) ||
+//      self.parameters.all(p, !has(p.deviceClass) ||
+//        (has(self.baseline) &&
+//          (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))"
+// +kubebuilder:validation:XValidation:message="redundancy needs a scratchPool as target, with parameters.pg_num and
+//    without osdSelection: otherwise the redundancy would also change the number of placement groups or the choice of OSDs",
+//   rule="self.parameters.all(p, !has(p.redundancy)) ||
+//      (has(self.template.target.scratchPool) &&
+//        has(self.template.target.scratchPool.parameters) &&
+//        'pg_num' in self.template.target.scratchPool.parameters &&
+//        !has(self.template.target.scratchPool.osdSelection))"
+// +kubebuilder:validation:XValidation:message="only one of the parameters can be redundancy, and the others cannot be
+//    osdCount, the option size, or options of role Metadata",
+//   rule="self.parameters.all(p, !has(p.redundancy)) ||
+//      (self.parameters.filter(p, has(p.redundancy)).size() == 1 &&
+//        self.parameters.all(p, !has(p.osdCount) &&
+//          (!has(p.poolOption) || (p.poolOption.option != 'size' && p.poolOption.role == 'Data'))))"
+// +kubebuilder:validation:XValidation:message="only one of the parameters can be storageClass, and it needs
+//    target.persistentVolumeClaim.template: an existing claim keeps its class",
+//   rule="self.parameters.filter(p, has(p.storageClass)).size() <= (has(self.template.target.persistentVolumeClaim) &&
+//        has(self.template.target.persistentVolumeClaim.template)
+//        ? 1
+//        : 0)"
+// +kubebuilder:validation:XValidation:message="initialState Rollback is for the repetitions of a CephBenchmark: the
+//    runs of a sweep prefill data of their own, or share those of their block, so leave initialState out, or use
+//    Fresh",
+//   rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'"
+// +kubebuilder:validation:XValidation:message="onCompletion KeepBest needs a setting that can stay applied after the
+//    sweep: config, or poolOption of an existing pool",
+//   rule="self.onCompletion != 'KeepBest' ||
+//      self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))"
+// +kubebuilder:validation:XValidation:message="failOn Superior and onCompletion KeepBest exclude each other: a winner
+//    is either kept or refused",
+//   rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)"
 // Fields that a verdict depends on are fixed until runID changes:
-// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new values"
+// +kubebuilder:validation:XValidation:message="mode, template, parameters, configurations, baseline, objective,
+//    constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start
+//    afresh with the new values",
+//   rule="self.runID != oldSelf.runID ||
+//      (self.mode == oldSelf.mode &&
+//        self.template == oldSelf.template &&
+//        self.parameters == oldSelf.parameters &&
+//        has(self.configurations) == has(oldSelf.configurations) &&
+//        (!has(self.configurations) || self.configurations == oldSelf.configurations) &&
+//        has(self.baseline) == has(oldSelf.baseline) &&
+//        (!has(self.baseline) || self.baseline == oldSelf.baseline) &&
+//        self.objective == oldSelf.objective &&
+//        has(self.constraints) == has(oldSelf.constraints) &&
+//        (!has(self.constraints) || self.constraints == oldSelf.constraints) &&
+//        self.strategy == oldSelf.strategy &&
+//        self.confidence == oldSelf.confidence &&
+//        self.quiescence == oldSelf.quiescence)"
 // Fields that decide when a sweep stops are fixed, too. Extending a sweep after an unwelcome result would
 // be optional stopping.
-// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.budget == oldSelf.budget && has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) && (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))",message="budget and guardrails.maxFailedRuns are fixed for a run: change runID in the same edit to start afresh with the new values, or set suspend to stop and restore"
+// +kubebuilder:validation:XValidation:message="budget and guardrails.maxFailedRuns are fixed for a run: change runID
+//    in the same edit to start afresh with the new values, or set suspend to stop and restore",
+//   rule="self.runID != oldSelf.runID ||
+//      (self.budget == oldSelf.budget &&
+//        has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) &&
+//        (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))"
+
+// CephTuningSweepSpec says what to vary, and how to judge the configurations.
 type CephTuningSweepSpec struct {
 	// clusterRef is the CephCluster to tune.
 	// +required
@@ -198,11 +392,9 @@ type CephTuningSweepSpec struct {
 	// confidence is the confidence of the verdicts. The probability that the sweep wrongly calls one or
 	// more of its configurations Superior is at most one minus confidence. The same limit holds for Better.
 	// +optional
-	// +kubebuilder:default="0.95"
-	// +kubebuilder:validation:MaxLength=6
-	// +kubebuilder:validation:Pattern=`^0\.[0-9]{1,4}$`
-	// +kubebuilder:validation:XValidation:rule="double(self) >= 0.8 && double(self) <= 0.999",message="must be between 0.8 and 0.999"
-	Confidence string `json:"confidence,omitempty"`
+	// +kubebuilder:default="95%"
+	// +kubebuilder:validation:XValidation:rule="double(self.split('%')[0]) >= 80.0 && double(self.split('%')[0]) <= 99.9",message="must be between 80% and 99.9%"
+	Confidence Percent `json:"confidence,omitempty"`
 
 	// quiescence says when the cluster is quiet enough to be measured, and what follows from a disturbance.
 	// +optional
@@ -220,20 +412,32 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Budget Budget `json:"budget,omitzero"`
 
-	// window is when changes to Ceph may start. If unset, they may start at any time. When the window
+	// maintenanceWindow is when changes to Ceph may start. If unset, they may start at any time. When it
 	// closes, a run or session that has begun continues to its end. Then the sweep restores the settings.
-	// When the window opens again, the interrupted block starts from its beginning.
+	// When it opens again, the interrupted block starts from its beginning.
 	// +optional
-	Window *Window `json:"window,omitempty"`
+	MaintenanceWindow *MaintenanceWindow `json:"maintenanceWindow,omitempty"`
+
+	// window is the old name of maintenanceWindow. The operator obeys it in objects from before the change.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="window is now maintenanceWindow: rename it"
+	Window *MaintenanceWindow `json:"window,omitempty"`
 
 	// onCompletion is Restore or KeepBest. KeepBest leaves the settings of a winner applied. A winner is a
 	// configuration that is Superior and keeps every constraint. In the design Blocks, if several
-	// configurations are compared, the confirmation has to show that the winner is Superior. In the design
-	// Interleaved, status.claim also has to be ThisCluster. If the winner's settings cannot be applied
-	// again, or OSDs do not run with them, the sweep restores the original values.
+	// configurations are compared, the confirmation has to show that the winner is Superior. status.scope
+	// has to be at least keepScope. If the winner's settings cannot be applied again, or OSDs do not run with
+	// them, the sweep restores the original values.
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
+
+	// keepScope is the smallest status.scope with which KeepBest leaves a winner's settings applied. Pools
+	// accepts a verdict about three or more pools in one hour, and Pool one about a single pool.
+	// +optional
+	// +kubebuilder:default=Cluster
+	// +kubebuilder:validation:XValidation:rule="self != 'Windows'",message="must be Pool, Pools or Cluster: a verdict about windows of seconds is not enough to keep settings"
+	KeepScope SweepScope `json:"keepScope,omitempty"`
 
 	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, after the restore.
 	// Argo CD, Flux and kubectl wait react to Failed. If unset, the sweep ends as Complete with any
@@ -260,16 +464,26 @@ type CephTuningSweepSpec struct {
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
 }
 
-// Objective is the figure by which configurations are compared. Larger is better for Bandwidth
-// and IOPS, smaller for latencies and TimeToClean.
-// ---
+// Rules of Objective.
+//
 // The rule removes the percent sign with split(), not with replace(), because gofmt turns the empty string
 // of CEL in a comment into a quotation mark.
-// +kubebuilder:validation:XValidation:rule="double(self.equivalence.split('%')[0]) > 0.0 && double(self.equivalence.split('%')[0]) <= double(self.minimumEffect.split('%')[0])",message="equivalence must be above 0% and at most minimumEffect"
+// +kubebuilder:validation:XValidation:message="equivalence must be above 0% and at most minimumEffect",
+//   rule="double(self.equivalence.split('%')[0]) > 0.0 &&
+//      double(self.equivalence.split('%')[0]) <= double(self.minimumEffect.split('%')[0])"
+
+// Objective is the figure by which configurations are compared. Larger is better for Bandwidth
+// and IOPS, smaller for latencies and TimeToClean.
 type Objective struct {
 	MetricReference `json:",inline"`
 
-	// minimumEffect is the improvement that a configuration has to exceed to be Superior.
+	// closedLoop accepts a percentile of a phase without a rate. While the cluster stalls, the clients of such
+	// a closed loop send nothing, so the percentile hides the stall. status.summary then says ClosedLoop.
+	// +optional
+	ClosedLoop bool `json:"closedLoop,omitempty"`
+
+	// minimumEffect is the improvement that a configuration has to exceed to be Superior. The design Interleaved
+	// adds an allowance for stalls that a sweep of minutes cannot see: with 10%, Superior needs 14.6%.
 	// +optional
 	// +kubebuilder:default="10%"
 	MinimumEffect Percent `json:"minimumEffect,omitempty"`
@@ -281,13 +495,24 @@ type Objective struct {
 	Equivalence Percent `json:"equivalence,omitempty"`
 }
 
+// Rules of Constraint.
+//
+// +kubebuilder:validation:XValidation:message="a limit of a latency or of TimeToClean is a time, such as 20ms",
+//   rule="!self.metric.matches($times) || $limitsAreTimes"
+// +kubebuilder:validation:XValidation:message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of
+//    IOPS is a number, such as 5k",
+//   rule="self.metric.matches($times) || $limitsAreNumbers"
+
 // Constraint is a figure that must not get worse than a limit.
 //
 // +kubebuilder:validation:ExactlyOneOf=maximumRegression;atMost;atLeast
-// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency or of TimeToClean is a time, such as 20ms"
-// +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Constraint struct {
 	MetricReference `json:",inline"`
+
+	// closedLoop accepts a percentile of a phase without a rate. While the cluster stalls, the clients of such
+	// a closed loop send nothing, so the percentile hides the stall. The plan and the report then say ClosedLoop.
+	// +optional
+	ClosedLoop bool `json:"closedLoop,omitempty"`
 
 	// maximumRegression is how much worse than the baseline the figure may be. It has to be below 100%.
 	// +optional
@@ -328,45 +553,53 @@ const (
 	DesignInterleaved SweepDesign = "Interleaved"
 )
 
+// Rules of Interleaved.
+//
+// The rules use has() for fields that have defaults: see Strategy.
+//
+// +kubebuilder:validation:XValidation:message="two sessions of long windows are too few for a verdict: give 3 or
+//    more, or 1 for a verdict about switched windows",
+//   rule="!has(self.sessions) || self.sessions != 2"
+// +kubebuilder:validation:XValidation:message="with sessions: 1, pairs is the number of pairs after which the session
+//    ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out",
+//   rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]"
+// +kubebuilder:validation:XValidation:message="daily needs sessions on three or more days: give sessions 3 or more,
+//    or leave daily out",
+//   rule="!has(self.daily) || !self.daily || !has(self.sessions) || self.sessions != 1"
+
 // Interleaved says how often settings are switched under a running load. A session is one long phase, with
 // a new scratch pool if the target is a scratchPool. A window is the time between two switches, with one
 // setting applied. During a session, windows of the baseline and of the other configurations follow each
 // other in random order.
-// ---
-// The rules use has() for fields that have defaults: see Strategy.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
-// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions. If windows become longer (see window), the count of
-	// sessions starts again from zero. With three or more sessions, the verdict may hold for the cluster: see
-	// status.claim. The sweep ends earlier if the first three or more sessions decide. A further session
-	// follows if the verdict needs it and the budget has room: in that session, settings stay applied for
-	// minutes. One session is the quick mode. Its verdict is about one pool in one hour. The quick mode
-	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on
-	// every configuration, or after `pairs`.
+	// sessions is the largest number of valid sessions of long windows. In each of them, the baseline and one
+	// configuration stay applied for longWindow each. If several configurations are compared, a session of
+	// short windows comes first, and selects that configuration. The sweep ends earlier if the first three or
+	// more sessions decide. See status.scope for what the verdict speaks for. One session is the quick mode: a
+	// session of short windows, whose verdict has the scope Windows. The quick mode checks the windows after 8,
+	// 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on every configuration, or after
+	// `pairs`.
 	// +optional
-	// +kubebuilder:default=3
+	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is how many pairs of windows a session has for each configuration. One window of each pair has
-	// the baseline's settings, and the other has those of the configuration. Several configurations share
+	// pairs is how many pairs of short windows a session has for each configuration. One window of each pair
+	// has the baseline's settings, and the other has those of the configuration. Several configurations share
 	// the windows of the baseline. If unset, pairs is 8. In the quick mode (one session), pairs is the
 	// largest number of pairs: 8, 12, 18, 28, 40 or 60. If unset in the quick mode, pairs is the largest of
 	// these numbers that the budget allows. A smaller number allows fewer checks, so each check may decide at a
-	// weaker level of evidence. But fewer pairs prove only larger effects.
+	// weaker level of evidence. But fewer pairs prove only larger effects. With three or more sessions, a single
+	// configuration has no short windows.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:validation:MultipleOf=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied before the next one. The first three tenths of that time
-	// do not count, because the setting takes effect during them. If windows still show an effect of the
-	// previous setting, the sweep starts again with windows of twice the length. It does so only if the new
-	// windows are at most 60s long, and the budget has room for them.
+	// window is the length of a short window: how long a setting stays applied before the next one. The first
+	// three tenths of that time do not count, because the setting takes effect during them.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -374,14 +607,34 @@ type Interleaved struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('60s')",message="must be between 10s and 60s"
 	Window *metav1.Duration `json:"window,omitempty"`
+
+	// longWindow is the length of a long window. Its first three fifths do not count. The verdict speaks of
+	// settings that had settled for that time. Effects of a switch with a time constant of up to a sixth of
+	// longWindow do not distort it.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('60s') && duration(self) <= duration('30m')",message="must be between 60s and 30m"
+	LongWindow *metav1.Duration `json:"longWindow,omitempty"`
+
+	// daily spreads the sessions of long windows over days: each begins at least 18 hours after the previous
+	// one ended, within window if that is set. In between, settings are restored, and the lock is free.
+	// +optional
+	Daily bool `json:"daily,omitempty"`
 }
 
-// Strategy says how configurations are chosen, and how often runs are repeated.
-// ---
+// Rules of Strategy.
+//
 // The rules here, in Blocks and in Interleaved use has() for fields that have defaults: the API server
 // applies the rules to the default of strategy, {}, before it fills in the defaults of these fields.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube: for Grid, leave samples out"
+// +kubebuilder:validation:XValidation:message="samples is required for search LatinHypercube: for Grid, leave samples
+//    out",
+//   rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)"
+
+// Strategy says how configurations are chosen, and how often runs are repeated.
 type Strategy struct {
 	// search is Grid or LatinHypercube. Grid tries every combination of values. LatinHypercube tries a
 	// sample of the combinations that covers every parameter evenly. If you list configurations, the sweep
@@ -556,11 +809,17 @@ const (
 	ForeignOSDLatency ForeignClientMetric = "OSDLatency"
 )
 
+// Rules of ForeignClientLimit.
+//
+// +kubebuilder:validation:XValidation:message="a limit of OSDLatency is atMost and a time, such as 50ms",
+//   rule="self.metric != 'OSDLatency' || (has(self.atMost) && string(self.atMost).endsWith('s'))"
+// +kubebuilder:validation:XValidation:message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of
+//    IOPS is a number, such as 5k",
+//   rule="self.metric == 'OSDLatency' || $limitsAreNumbers"
+
 // ForeignClientLimit is a limit that protects the users of a pool.
 //
 // +kubebuilder:validation:ExactlyOneOf=atMost;atLeast
-// +kubebuilder:validation:XValidation:rule="self.metric != 'OSDLatency' || (has(self.atMost) && self.atMost.endsWith('s'))",message="a limit of OSDLatency is atMost and a time, such as 50ms"
-// +kubebuilder:validation:XValidation:rule="self.metric == 'OSDLatency' || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type ForeignClientLimit struct {
 	// pool is the pool whose users are protected.
 	// +required
@@ -583,7 +842,7 @@ type ForeignClientLimit struct {
 // sweep ends. The verdict is then based on the complete blocks or valid sessions.
 type Budget struct {
 	// duration limits the time of all runs or sessions and of the restore. Time in which the sweep waits
-	// for the lock or the window, or is suspended, does not count. If unset, there is no limit.
+	// for the lock or for maintenanceWindow, or is suspended, does not count. If unset, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -607,10 +866,10 @@ type Budget struct {
 // +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
 type Weekday string
 
-// Window is a time of the day in which changes to Ceph may start. At any time, the sweep may
+// MaintenanceWindow is a time of the day in which changes to Ceph may start. At any time, the sweep may
 // restore settings, and apply those of a winner to keep them.
-// +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave window out for the whole day"
-type Window struct {
+// +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave maintenanceWindow out for the whole day"
+type MaintenanceWindow struct {
 	// start is the beginning of the window, such as `22:00`.
 	// +required
 	// +kubebuilder:validation:MaxLength=5

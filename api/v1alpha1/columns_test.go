@@ -55,6 +55,7 @@ conditions:
 progress: {summary: 17/24 runs}
 best: pg_num=64
 effect: +23.4%
+headline: 412 MiB/s → 508 MiB/s, higher is better
 verdict: Superior
 plan: {plannerVersion: 1, seed: 42, configurations: 2, estimatedDuration: 3h20m0s, estimatedBytesWritten: 1Ti, baseline: [{name: pg_num, value: "32"}], runDuration: 2m, block: 2, order: [1, 0, 2]}
 runs:
@@ -66,8 +67,8 @@ configurations:
 noise: {floor: 3.1%, drift: -0.5%, smallestEffect: 4%}
 constraints: [{phase: fio, metric: LatencyP99, outcome: Kept, low: "0.9", high: "1.02"}]`,
 			want: map[string]any{
-				"Phase": "Confirming", "Progress": "17/24 runs", "Best": "pg_num=64", "Δ": "+23.4%", "Verdict": "Superior",
-				"Claim": nil, "Cluster": "my-cluster", "Run": "1",
+				"Phase": "Confirming", "Progress": "17/24 runs", "Best": "pg_num=64", "Result": "412 MiB/s → 508 MiB/s, higher is better", "Δ": "+23.4%", "Verdict": "Superior",
+				"Scope": nil, "Cluster": "my-cluster", "Run": "1",
 			},
 		},
 	}

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"encoding/json"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,11 @@ type PoolName string
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
 type RunID string
 
+// Values of Metric.
+//
+// +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;
+//   TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
+
 // Metric is a figure of a phase.
 //
 //   - Bandwidth: bytes moved per second.
@@ -75,7 +81,6 @@ type RunID string
 //
 // Not every engine has every metric: fio has all metrics; radosBench has Bandwidth, IOPS, LatencyMean and
 // LatencyMax; rbdBench has Bandwidth and IOPS.
-// +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
 type Metric string
 
 // The metrics.
@@ -140,11 +145,16 @@ type MetricReference struct {
 }
 
 // Threshold is a limit for a metric: a time such as `20ms` for latencies and TimeToClean, bytes
-// per second such as `400Mi` for Bandwidth, and a number such as `5k` for IOPS.
+// per second such as `400Mi` for Bandwidth, and a number such as `5k` for IOPS. A whole number may be written as a
+// number or as a string.
+// +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=16
 // +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?(us|ms|s|k|M|G|T|Ki|Mi|Gi|Ti)?$`
 type Threshold string
+
+// UnmarshalJSON reads a string or a whole number.
+func (t *Threshold) UnmarshalJSON(text []byte) error { return unmarshalIntOrString(text, t) }
 
 // ScrubPolicy says what to do about scrubs.
 // +kubebuilder:validation:Enum=Record;Invalidate;Abort;Pause
@@ -265,14 +275,14 @@ type Progress struct {
 	// do not count.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	CompletedRuns int32 `json:"completedRuns,omitempty"`
+	CompletedRuns int32 `json:"completedRuns"`
 
 	// totalRuns is the number of runs or sessions that are now planned, including completed ones. It
 	// changes when configurations leave the race, when runs have to be repeated, and when windows become
 	// longer.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	TotalRuns int32 `json:"totalRuns,omitempty"`
+	TotalRuns int32 `json:"totalRuns"`
 
 	// step is the present activity, such as `run 2, phase write-4m`.
 	// +optional
@@ -302,11 +312,11 @@ type Environment struct {
 	// +kubebuilder:validation:MaxLength=32
 	RookVersion string `json:"rookVersion,omitempty"`
 
-	// osds is the number of OSDs of the scratch pool's device class. Without such a class, it is
+	// totalOSDs is the number of OSDs of the scratch pool's device class. Without such a class, it is
 	// the number of all OSDs in the cluster.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	OSDs int32 `json:"osds,omitempty"`
+	TotalOSDs int32 `json:"totalOSDs,omitempty"`
 
 	// digest identifies the values of the fields above, the number and size of OSDs by device class,
 	// osdCaches, and Ceph's configuration. Options of managers, metadata servers, gateways and
@@ -316,4 +326,18 @@ type Environment struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`
+}
+
+// UnmarshalJSON also reads the number of OSDs from the field osds, which exports of the version before have.
+func (e *Environment) UnmarshalJSON(data []byte) error {
+	type plain Environment
+	read := struct {
+		*plain
+		OSDs int32 `json:"osds"`
+	}{plain: (*plain)(e)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	e.TotalOSDs = max(e.TotalOSDs, read.OSDs)
+	return nil
 }

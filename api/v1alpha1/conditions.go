@@ -148,6 +148,9 @@ const (
 	// ReasonClientsLost says that a client's pod ended before its work was done, or that the clients' Job
 	// was deleted or changed.
 	ReasonClientsLost = "ClientsLost"
+	// ReasonNodeLost says that Kubernetes has lost contact with the node of a client: the node is down, hangs, or is cut
+	// off.
+	ReasonNodeLost = "NodeLost"
 	// ReasonBackgroundLoadLost says that the pod of the background load ended before the last run did, or
 	// that its Job was deleted.
 	ReasonBackgroundLoadLost = "BackgroundLoadLost"

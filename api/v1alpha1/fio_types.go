@@ -58,23 +58,6 @@ const (
 	FioSyncData FioSync = "Data"
 )
 
-// FioBlockShare is one of several block sizes, with its share of the operations.
-type FioBlockShare struct {
-	// size is the number of bytes of one operation.
-	// +required
-	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
-	Size resource.Quantity `json:"size"`
-
-	// percent is the share of operations with this size.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=99
-	Percent int32 `json:"percent"`
-}
-
 // FioDistributionType says how random offsets are distributed.
 // +kubebuilder:validation:Enum=Uniform;Zipf;Pareto;Normal
 type FioDistributionType string
@@ -107,11 +90,15 @@ type FioDistribution struct {
 	Theta string `json:"theta,omitempty"`
 }
 
+// Rules of FioJob.
+//
+// +kubebuilder:validation:XValidation:message="readPercent is for patterns ReadWrite and RandReadWrite",
+//   rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']"
+// +kubebuilder:validation:XValidation:message="set rateIOPS or rateBandwidth, not both",
+//   rule="!has(self.rateIOPS) || !has(self.rateBandwidth)"
+
 // FioJob is one of several jobs that run at the same time in one phase. An option that the job leaves out
 // has the value of the phase.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
-// +kubebuilder:validation:XValidation:rule="!has(self.rateIOPS) || !has(self.rateBandwidth)",message="set rateIOPS or rateBandwidth, not both"
 type FioJob struct {
 	// name is the name of the job within its phase.
 	// +required
@@ -127,12 +114,12 @@ type FioJob struct {
 	// +kubebuilder:validation:Maximum=99
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 
-	// blockSize replaces blockSize, blockSizeMax and blockSizeSplit of the phase for this job.
+	// blockSize replaces the blockSize of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
+	// +kubebuilder:validation:XValidation:$operationSize
+	// +kubebuilder:validation:XValidation:$multipleOf512
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
 	// ioDepth replaces the ioDepth of the phase for this job.
@@ -150,34 +137,59 @@ type FioJob struct {
 	// rateIOPS replaces rateIOPS or rateBandwidth of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100000000
+	// +kubebuilder:validation:Maximum=1000000
 	RateIOPS *int64 `json:"rateIOPS,omitempty"`
 
 	// rateBandwidth replaces rateIOPS or rateBandwidth of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 1099511627776",message="must be between 1Ki and 1Ti bytes per second"
+	// +kubebuilder:validation:XValidation:$bytesPerSecond
 	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
 }
+
+// Rules of Fio.
+//
+// +kubebuilder:validation:XValidation:message="set pattern, or the pattern of every job",
+//   rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))"
+// +kubebuilder:validation:XValidation:message="readPercent is for patterns ReadWrite and RandReadWrite",
+//   rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']"
+// +kubebuilder:validation:XValidation:message="set rateIOPS or rateBandwidth, not both",
+//   rule="!has(self.rateIOPS) || !has(self.rateBandwidth)"
+// +kubebuilder:validation:XValidation:message="sync is for engines LibAIO and IOUring: name one of them, or use
+//    fsync",
+//   rule="self.sync == 'None' || (has(self.engine) && self.engine in ['LibAIO', 'IOUring'])"
+// +kubebuilder:validation:XValidation:message="fsync and fdatasync are not for engine RADOS, whose writes are on disk
+//    when they are done",
+//   rule="!has(self.engine) ||
+//      self.engine != 'RADOS' ||
+//      ((!has(self.fsync) || self.fsync == 0) && (!has(self.fdatasync) || self.fdatasync == 0))"
+// +kubebuilder:validation:XValidation:message="distribution is for patterns RandRead, RandWrite and RandReadWrite",
+//   rule="!has(self.distribution) ||
+//      self.distribution.type == 'Uniform' ||
+//      has(self.jobs) ||
+//      self.pattern.startsWith('Rand')"
+// +kubebuilder:validation:XValidation:message="rateProcess Poisson needs rateIOPS",
+//   rule="self.rateProcess == 'Linear' || has(self.rateIOPS) || (has(self.jobs) && self.jobs.exists(j, has(j.rateIOPS)))"
+// +kubebuilder:validation:XValidation:message="engine IOUring is not possible at a rate, because Kubernetes forbids
+//    io_uring by default: use LibAIO, or leave out rateIOPS and rateBandwidth",
+//   rule="!has(self.engine) || self.engine != 'IOUring' || !$fioHasRate"
+// +kubebuilder:validation:XValidation:message="one client makes at most 1000000 operations a second: rateIOPS applies
+//    to each of numJobs copies; use a larger clients.count",
+//   rule="!has(self.rateIOPS) || has(self.jobs) || self.rateIOPS * self.numJobs <= 1000000"
+// +kubebuilder:validation:XValidation:message="at a rate, leave out fsync, fdatasync, direct: false,
+//    compressiblePercent and distribution: cephtune's own generator makes such a load, and lacks them",
+//   rule="!$fioHasRate ||
+//      !((has(self.fsync) && self.fsync > 0) ||
+//        (has(self.fdatasync) && self.fdatasync > 0) ||
+//        !self.direct ||
+//        (has(self.compressiblePercent) && self.compressiblePercent > 0) ||
+//        (has(self.distribution) && self.distribution.type != 'Uniform'))"
 
 // Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system or block
 // device of a PersistentVolumeClaim. The phase has every metric except those of an outage, such as
 // TimeToClean. It has these too if template.outage names the phase. Each option of fio is a separate field. A
 // job file is not accepted, because it could name a program to run.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
-// +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
-// +kubebuilder:validation:XValidation:rule="!has(self.blockSizeMax) || quantity(string(self.blockSizeMax)).compareTo(quantity(string(self.blockSize))) > 0",message="blockSizeMax must be above blockSize; leave it out for blocks of one size"
-// +kubebuilder:validation:XValidation:rule="!has(self.blockSizeMax) || !has(self.blockSizeSplit)",message="set blockSizeMax or blockSizeSplit, not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.blockSizeSplit) || self.blockSizeSplit.map(s, s.percent).sum() == 100",message="the percents of blockSizeSplit must add up to 100"
-// +kubebuilder:validation:XValidation:rule="!has(self.ioDepthBatch) || self.ioDepthBatch <= self.ioDepth",message="ioDepthBatch must be at most ioDepth"
-// +kubebuilder:validation:XValidation:rule="!has(self.rateIOPS) || !has(self.rateBandwidth)",message="set rateIOPS or rateBandwidth, not both"
-// +kubebuilder:validation:XValidation:rule="self.sync == 'None' || (has(self.engine) && self.engine in ['LibAIO', 'IOUring'])",message="sync is for engines LibAIO and IOUring: name one of them, or use fsync"
-// +kubebuilder:validation:XValidation:rule="!has(self.engine) || self.engine != 'RADOS' || ((!has(self.fsync) || self.fsync == 0) && (!has(self.fdatasync) || self.fdatasync == 0))",message="fsync and fdatasync are not for engine RADOS, whose writes are on disk when they are done"
-// +kubebuilder:validation:XValidation:rule="!has(self.randomPercent) || has(self.jobs) || self.pattern.startsWith('Rand')",message="randomPercent is for patterns RandRead, RandWrite and RandReadWrite"
-// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || self.distribution.type == 'Uniform' || has(self.jobs) || self.pattern.startsWith('Rand')",message="distribution is for patterns RandRead, RandWrite and RandReadWrite"
-// +kubebuilder:validation:XValidation:rule="self.rateProcess == 'Linear' || has(self.rateIOPS) || (has(self.jobs) && self.jobs.exists(j, has(j.rateIOPS)))",message="rateProcess Poisson needs rateIOPS"
 type Fio struct {
 	// engine is RBD or RADOS for a pool, and LibAIO or IOUring for a PersistentVolumeClaim. If
 	// unset, it is RBD for a pool and LibAIO for a claim.
@@ -199,39 +211,17 @@ type Fio struct {
 	// +kubebuilder:default="4Ki"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
+	// +kubebuilder:validation:XValidation:$operationSize
+	// +kubebuilder:validation:XValidation:$multipleOf512
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
-	// blockSizeMax makes block sizes vary between blockSize and blockSizeMax, in steps of blockSize. If
-	// unset, all blocks have the same size.
-	// +optional
-	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
-	BlockSizeMax *resource.Quantity `json:"blockSizeMax,omitempty"`
-
-	// blockSizeSplit replaces blockSize by several sizes with fixed shares. The percents add up to 100.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=2
-	// +kubebuilder:validation:MaxItems=8
-	BlockSizeSplit []FioBlockShare `json:"blockSizeSplit,omitempty"`
-
-	// ioDepth is the number of operations that each copy of a job keeps in flight.
+	// ioDepth is the number of operations that each copy of a job keeps in flight. At a rate, it has no effect:
+	// operations are submitted when they are due.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	IODepth int32 `json:"ioDepth,omitempty"`
-
-	// ioDepthBatch is the number of operations that are submitted together. If unset, each operation is
-	// submitted alone.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1024
-	IODepthBatch int32 `json:"ioDepthBatch,omitempty"`
 
 	// numJobs is the number of copies of each job on each client. Each copy that writes has its own
 	// image, objects, file or part of the device, unless the image is shared. Copies that only read
@@ -249,7 +239,7 @@ type Fio struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
+	// +kubebuilder:validation:XValidation:$amount
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// duration is how long the phase is measured, after ramp.
@@ -271,19 +261,19 @@ type Fio struct {
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
 	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each direction.
-	// A phase that reads and writes offers reads at this rate, and writes at this rate, whatever
+	// If each job has a rate, latencies count from when an operation was due. A phase that reads and writes offers reads at this rate, and writes at this rate, whatever
 	// readPercent says. A phase with neither rateIOPS nor rateBandwidth has the mark ClosedLoop, unless it
 	// has jobs and each of them sets rateIOPS or rateBandwidth.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100000000
+	// +kubebuilder:validation:Maximum=1000000
 	RateIOPS *int64 `json:"rateIOPS,omitempty"`
 
 	// rateBandwidth is a limit in bytes per second for each copy of a job and each direction.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 1099511627776",message="must be between 1Ki and 1Ti bytes per second"
+	// +kubebuilder:validation:XValidation:$bytesPerSecond
 	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
 
 	// rateProcess says how operations are spaced with rateIOPS: evenly (Linear) or as independent
@@ -311,14 +301,6 @@ type Fio struct {
 	// +kubebuilder:default=None
 	Sync FioSync `json:"sync,omitempty"`
 
-	// thinkTime is the pause of each copy of a job after each operation.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:Pattern=`^([0-9]+(us|ms|s))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1us') && duration(self) <= duration('60s')",message="must be between 1us and 60s"
-	ThinkTime *metav1.Duration `json:"thinkTime,omitempty"`
-
 	// direct bypasses the client's caches: the page cache of a file or device, and the cache of librbd. If
 	// direct is false, the phase also measures the client's memory.
 	// +optional
@@ -331,22 +313,9 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=100
 	CompressiblePercent int32 `json:"compressiblePercent,omitempty"`
 
-	// dedupePercent is the percentage of the written data that repeats earlier blocks.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
-	DedupePercent int32 `json:"dedupePercent,omitempty"`
-
 	// distribution is the distribution of the offsets of random patterns. If unset, it is Uniform.
 	// +optional
 	Distribution *FioDistribution `json:"distribution,omitempty"`
-
-	// randomPercent is the percentage of operations of random patterns that go to a random offset. Each
-	// other operation begins where the previous one ended. If unset, all operations go to random offsets.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=99
-	RandomPercent *int32 `json:"randomPercent,omitempty"`
 
 	// jobs are several jobs that run at the same time. An option that a job leaves out has the
 	// value of the phase. If unset, there is one job.

@@ -2,13 +2,17 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// Rules of Outage.
+//
+// +kubebuilder:validation:XValidation:message="by default, Ceph marks OSDs out after 10m and moves their data: make
+//    the outage shorter, or set backfill to Expect to measure that",
+//   rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')"
+
 // Outage takes OSDs down in the middle of a phase, in each run. It measures how long the placement groups
 // take to be clean again afterwards, and the latencies of clients before, during and after the outage. The
 // OSDs' processes keep running: the operator marks the OSDs down in Ceph and keeps them down for a while.
 // That degrades all data on these OSDs. The administrator has to grant the power for outages, with stopOSDs
 // of the cluster in the operator config.
-//
-// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="by default, Ceph marks OSDs out after 10m and moves their data: make the outage shorter, or set backfill to Expect to measure that"
 type Outage struct {
 	// phase is the phase with the outage: a fio phase with a rate limit. After its ramp, it has to
 	// last for the time before the outage, the outage, the recovery and some time after that. A run

@@ -24,16 +24,19 @@ type ParameterValue string
 func (v ParameterValue) MarshalJSON() ([]byte, error) { return json.Marshal(string(v)) }
 
 // UnmarshalJSON reads a string or a whole number.
-func (v *ParameterValue) UnmarshalJSON(text []byte) error {
+func (v *ParameterValue) UnmarshalJSON(text []byte) error { return unmarshalIntOrString(text, v) }
+
+// unmarshalIntOrString reads a string or a whole number as a string.
+func unmarshalIntOrString[S ~string](text []byte, value *S) error {
 	if number, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		*v = ParameterValue(strconv.FormatInt(number, 10))
+		*value = S(strconv.FormatInt(number, 10))
 		return nil
 	}
 	var word string
 	if err := json.Unmarshal(text, &word); err != nil {
 		return fmt.Errorf("a value is a string or a whole number, and %s is neither: put it in quotation marks", text)
 	}
-	*v = ParameterValue(word)
+	*value = S(word)
 	return nil
 }
 
@@ -46,17 +49,58 @@ const Unset ParameterValue = "Unset"
 // +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
 type OptionName string
 
+// Rules of Parameter.
+//
+// +kubebuilder:validation:XValidation:message="values of pg_num are whole numbers between 1 and 99999",
+//   rule="!has(self.poolOption) ||
+//      self.poolOption.option != 'pg_num' ||
+//      !has(self.values) ||
+//      self.values.all(v, string(v).matches('^[1-9][0-9]{0,4}$'))"
+// +kubebuilder:validation:XValidation:message="values of this workload field are whole numbers above 0",
+//   rule="!has(self.workload) ||
+//      !has(self.values) ||
+//      self.workload.field in ['blockSize', 'objectSize', 'ioSize'] ||
+//      self.values.all(v, string(v).matches('^[1-9][0-9]{0,8}$'))"
+// +kubebuilder:validation:XValidation:message="values of a workload field that is a size are quantities, such as
+//    4Ki",
+//   rule="!has(self.workload) ||
+//      !has(self.values) ||
+//      !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) ||
+//      self.values.all(v, isQuantity(string(v)) && quantity(string(v)).isInteger())"
+// +kubebuilder:validation:XValidation:message="a size must be a multiple of 512, but not of 1000: 4k means 4000 bytes
+//    here; for the 4096 bytes that fio calls 4k, write 4Ki",
+//   rule="!has(self.workload) ||
+//      !has(self.values) ||
+//      !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) ||
+//      self.values.all(v, !isQuantity(string(v)) ||
+//        !quantity(string(v)).isInteger() ||
+//        (quantity(string(v)).asInteger() % 512 == 0 && quantity(string(v)).asInteger() % 1000 != 0))"
+// +kubebuilder:validation:XValidation:message="values of osdCount are whole numbers between 1 and 1000",
+//   rule="!has(self.osdCount) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9][0-9]{0,2}|1000)$'))"
+// +kubebuilder:validation:XValidation:message="values of deviceClass are names of device classes, such as ssd",
+//   rule="!has(self.deviceClass) ||
+//      !has(self.values) ||
+//      self.values.all(v, string(v) != 'Unset' &&
+//        string(v).matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))"
+// +kubebuilder:validation:XValidation:message="values of redundancy are numbers of copies, such as 3, or data and
+//    coding chunks, such as 4+2",
+//   rule="!has(self.redundancy) ||
+//      !has(self.values) ||
+//      self.values.all(v, string(v).matches('^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$'))"
+// +kubebuilder:validation:XValidation:message="values of storageClass are names of StorageClasses",
+//   rule="!has(self.storageClass) ||
+//      !has(self.values) ||
+//      self.values.all(v, string(v) != 'Unset' && string(v).matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))"
+// +kubebuilder:validation:XValidation:message="values of imageObjectSize are powers of two between 4Ki and 32Mi,
+//    written as such, for example 4Mi",
+//   rule="!has(self.imageObjectSize) ||
+//      !has(self.values) ||
+//      self.values.all(v, string(v) in ['4Ki', '8Ki', '16Ki', '32Ki', '64Ki', '128Ki', '256Ki', '512Ki',
+//        '1Mi', '2Mi', '4Mi', '8Mi', '16Mi', '32Mi'])"
+
 // Parameter is something that a sweep varies: an option of Ceph, a property of the target, or of the load.
 //
-// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass;redundancy;storageClass
-// +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, string(v).matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
-// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || self.workload.field in ['blockSize', 'objectSize', 'ioSize'] || self.values.all(v, string(v).matches('^[1-9][0-9]{0,8}$'))",message="values of this workload field are whole numbers above 0"
-// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, isQuantity(string(v)) && quantity(string(v)).isInteger())",message="values of a workload field that is a size are quantities, such as 4Ki"
-// +kubebuilder:validation:XValidation:rule="!has(self.workload) || !has(self.values) || !(self.workload.field in ['blockSize', 'objectSize', 'ioSize']) || self.values.all(v, !isQuantity(string(v)) || !quantity(string(v)).isInteger() || (quantity(string(v)).asInteger() % 512 == 0 && quantity(string(v)).asInteger() % 1000 != 0))",message="a size must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
-// +kubebuilder:validation:XValidation:rule="!has(self.osdCount) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9][0-9]{0,2}|1000)$'))",message="values of osdCount are whole numbers between 1 and 1000"
-// +kubebuilder:validation:XValidation:rule="!has(self.deviceClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="values of deviceClass are names of device classes, such as ssd"
-// +kubebuilder:validation:XValidation:rule="!has(self.redundancy) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$'))",message="values of redundancy are numbers of copies, such as 3, or data and coding chunks, such as 4+2"
-// +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))",message="values of storageClass are names of StorageClasses"
+// +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass;redundancy;storageClass;imageObjectSize
 type Parameter struct {
 	// name is the name by which configurations and baseline.values refer to the parameter. The name
 	// of the option or field is a good choice.
@@ -76,8 +120,8 @@ type Parameter struct {
 	Workload *WorkloadParameter `json:"workload,omitempty"`
 
 	// osdCount varies how many OSDs the scratch pool of a run is confined to: `osdCount: {}`. Its
-	// values replace target.scratchPool.osds.count. Each block draws the OSDs again, unless
-	// target.scratchPool.osds.seed is set.
+	// values replace target.scratchPool.osdSelection.count. Each block draws the OSDs again, unless
+	// target.scratchPool.osdSelection.seed is set.
 	// +optional
 	OSDCount *OSDCountParameter `json:"osdCount,omitempty"`
 
@@ -96,6 +140,11 @@ type Parameter struct {
 	// Its values replace storageClassName in target.persistentVolumeClaim.template.
 	// +optional
 	StorageClass *StorageClassParameter `json:"storageClass,omitempty"`
+
+	// imageObjectSize varies the size of the RADOS objects of the RBD images that are created for a run:
+	// `imageObjectSize: {}`. Its values replace image.objectSize of the target.
+	// +optional
+	ImageObjectSize *ImageObjectSizeParameter `json:"imageObjectSize,omitempty"`
 
 	// values are the values of this parameter in the grid. Leave them out if the sweep has
 	// configurations instead of a grid.
@@ -129,11 +178,17 @@ const (
 	PoolRoleMetadata PoolRole = "Metadata"
 )
 
-// PoolOptionParameter is an option of a pool, as `ceph osd pool set` takes it.
+// Rules of PoolOptionParameter.
 //
-// +kubebuilder:validation:XValidation:rule="self.option != 'pgp_num'",message="vary pg_num, and Ceph adjusts pgp_num"
-// +kubebuilder:validation:XValidation:rule="!(self.option in ['pg_autoscale_mode', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'target_size_ratio', 'target_size_bytes', 'bulk'])",message="sweeps turn the autoscaler off: vary pg_num itself"
-// +kubebuilder:validation:XValidation:rule="!(self.option in ['nodelete', 'nopgchange', 'nosizechange', 'crush_rule'])",message="options that protect or move a pool's data cannot be varied"
+// +kubebuilder:validation:XValidation:message="vary pg_num, and Ceph adjusts pgp_num",
+//   rule="self.option != 'pgp_num'"
+// +kubebuilder:validation:XValidation:message="sweeps turn the autoscaler off: vary pg_num itself",
+//   rule="!(self.option in ['pg_autoscale_mode', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'target_size_ratio',
+//        'target_size_bytes', 'bulk'])"
+// +kubebuilder:validation:XValidation:message="options that protect or move a pool's data cannot be varied",
+//   rule="!(self.option in ['nodelete', 'nopgchange', 'nosizechange', 'crush_rule'])"
+
+// PoolOptionParameter is an option of a pool, as `ceph osd pool set` takes it.
 type PoolOptionParameter struct {
 	// option is the option to vary, such as pg_num.
 	// +required
@@ -157,11 +212,17 @@ type PoolOptionParameter struct {
 	Role PoolRole `json:"role,omitempty"`
 }
 
+// Rules of ConfigParameter.
+//
+// +kubebuilder:validation:XValidation:message="auth_*, debug_*, mon_*, full ratios, heartbeat grace and
+//    min_alloc_size are never varied",
+//   rule="!self.option.matches('^(auth_|debug_|mon_)|full_ratio|heartbeat_grace|min_alloc_size')"
+// +kubebuilder:validation:XValidation:message="this would alter how every pool stores data: vary poolOption
+//    compression_* or csum_* on a scratchPool",
+//   rule="!self.option.matches('^bluestore_(compression|csum)_')"
+
 // ConfigParameter is an option of Ceph's central configuration, as `ceph config set` takes it. The
 // operator config lists the options that may be varied, and their bounds.
-//
-// +kubebuilder:validation:XValidation:rule="!self.option.matches('^(auth_|debug_|mon_)|full_ratio|heartbeat_grace|min_alloc_size')",message="auth_*, debug_*, mon_*, full ratios, heartbeat grace and min_alloc_size are never varied"
-// +kubebuilder:validation:XValidation:rule="!self.option.matches('^bluestore_(compression|csum)_')",message="this would alter how every pool stores data: vary poolOption compression_* or csum_* on a scratchPool"
 type ConfigParameter struct {
 	// section is the section of the configuration: always osd.
 	// +optional
@@ -194,6 +255,9 @@ type RedundancyParameter struct{}
 // no fields.
 type StorageClassParameter struct{}
 
+// ImageObjectSizeParameter varies the size of the RADOS objects of RBD images. It has no fields.
+type ImageObjectSizeParameter struct{}
+
 // WorkloadField names a field of the template that a sweep can vary.
 // +kubebuilder:validation:Enum=clients;concurrency;blockSize;objectSize;ioThreads;ioSize;ioDepth;numJobs;rateIOPS
 type WorkloadField string
@@ -220,9 +284,13 @@ const (
 	WorkloadRateIOPS WorkloadField = "rateIOPS"
 )
 
-// WorkloadParameter names the field of the load that a parameter varies.
+// Rules of WorkloadParameter.
 //
-// +kubebuilder:validation:XValidation:rule="(self.field == 'clients') == !has(self.phase)",message="phase is required, except for field clients, which is the same for all phases: with clients, leave phase out"
+// +kubebuilder:validation:XValidation:message="phase is required, except for field clients, which is the same for all
+//    phases: with clients, leave phase out",
+//   rule="(self.field == 'clients') == !has(self.phase)"
+
+// WorkloadParameter names the field of the load that a parameter varies.
 type WorkloadParameter struct {
 	// phase is the phase whose field is varied.
 	// +optional

@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-func TestParameterValueIsAStringOrAWholeNumber(t *testing.T) {
+func TestValuesAreStringsOrWholeNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		`8`: `"8"`, `"8"`: `"8"`, `-1`: `"-1"`, `"Unset"`: `"Unset"`, `"0.5"`: `"0.5"`,
 		`0.5`: "", `true`: "", `[8]`: "", `null`: `""`,

@@ -47,21 +47,31 @@ const (
 	VerificationNone     Verification = "None"
 )
 
+// Rules of RadosBench.
+//
+// +kubebuilder:validation:XValidation:message="destination is for mode Write; rados bench reads plain objects only",
+//   rule="self.mode == 'Write' || self.destination == 'Object'"
+// +kubebuilder:validation:XValidation:message="allocationHints is for mode Write",
+//   rule="self.mode == 'Write' || self.allocationHints == 'Send'"
+// +kubebuilder:validation:XValidation:message="reuseObjects is for mode Write; reads always use the prefilled
+//    objects",
+//   rule="self.mode == 'Write' || !self.reuseObjects"
+// +kubebuilder:validation:XValidation:message="verification is for modes Seq and Rand",
+//   rule="self.mode != 'Write' || self.verification == 'Contents'"
+// +kubebuilder:validation:XValidation:message="objectSize is for destination Object",
+//   rule="!has(self.objectSize) || self.destination == 'Object'"
+// +kubebuilder:validation:XValidation:message="objectSize must be a multiple of blockSize",
+//   rule="!has(self.objectSize) ||
+//      quantity(string(self.objectSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0"
+// +kubebuilder:validation:XValidation:message="ramp must be shorter than duration, which includes it",
+//   rule="duration(self.ramp) < duration(self.duration)"
+
 // RadosBench is a phase that runs `rados bench`, which writes or reads whole objects through RADOS,
 // without an image. It has Bandwidth, IOPS, LatencyMean and LatencyMax, but no percentiles.
 //
 // Reads never use the objects of a write phase, because their number would depend on the speed of the
 // writes. Reads use prefilled objects instead: for each client, `dataset.size` of data in whole objects, but
 // at least enough objects for the operations in flight. The prefill is not measured.
-//
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.allocationHints == 'Send'",message="allocationHints is for mode Write"
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || !self.reuseObjects",message="reuseObjects is for mode Write; reads always use the prefilled objects"
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || !has(self.maxObjects)",message="maxObjects is for mode Write; for reads set dataset.size"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Write' || self.verification == 'Contents'",message="verification is for modes Seq and Rand"
-// +kubebuilder:validation:XValidation:rule="!has(self.objectSize) || self.destination == 'Object'",message="objectSize is for destination Object"
-// +kubebuilder:validation:XValidation:rule="!has(self.objectSize) || quantity(string(self.objectSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="objectSize must be a multiple of blockSize"
-// +kubebuilder:validation:XValidation:rule="duration(self.ramp) < duration(self.duration)",message="ramp must be shorter than duration, which includes it"
 type RadosBench struct {
 	// mode is Write, Seq (objects in order) or Rand (objects at random).
 	// +required
@@ -72,8 +82,8 @@ type RadosBench struct {
 	// +kubebuilder:default="4Mi"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 67108864",message="must be between 1Ki and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
+	// +kubebuilder:validation:XValidation:$radosOperationSize
+	// +kubebuilder:validation:XValidation:$multipleOf512
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
 	// objectSize is the size of one object in bytes, a multiple of blockSize. If unset, an object
@@ -81,8 +91,8 @@ type RadosBench struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 134217728",message="must be between 1Ki and 128Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
+	// +kubebuilder:validation:XValidation:$radosObjectSize
+	// +kubebuilder:validation:XValidation:$multipleOf512
 	ObjectSize *resource.Quantity `json:"objectSize,omitempty"`
 
 	// concurrency is the number of operations that each client keeps in flight.
@@ -109,21 +119,6 @@ type RadosBench struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// maxObjects ends a Write phase after this number of objects for each client, unless duration ends it
-	// earlier. A run is Invalid if the phase ends before it has measured 30 s.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000000000
-	MaxObjects *int64 `json:"maxObjects,omitempty"`
-
-	// runName becomes part of the objects' RADOS namespace, which identifies them in Ceph's
-	// logs. The operator adds a unique part.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	RunName string `json:"runName,omitempty"`
-
 	// allocationHints says whether a Write phase announces object sizes to the OSDs, as RBD and CephFS do.
 	// +optional
 	// +kubebuilder:default=Send
@@ -136,7 +131,7 @@ type RadosBench struct {
 	Destination RadosBenchDestination `json:"destination,omitempty"`
 
 	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects are
-	// prefilled as for reads. Without maxObjects, a run is Invalid if the phase has overwritten all of its
+	// prefilled as for reads. A run is Invalid if the phase has overwritten all of its
 	// objects before 95 % of its duration is over: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false

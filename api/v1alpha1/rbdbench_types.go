@@ -71,8 +71,8 @@ type RBDBench struct {
 	// +kubebuilder:default="4Ki"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 67108864",message="must be between 512 and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
+	// +kubebuilder:validation:XValidation:$operationSize
+	// +kubebuilder:validation:XValidation:$multipleOf512
 	IOSize resource.Quantity `json:"ioSize,omitzero"`
 
 	// ioThreads is the number of operations that each client keeps in flight.
@@ -88,7 +88,7 @@ type RBDBench struct {
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
+	// +kubebuilder:validation:XValidation:$amount
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
 	// duration is the intended length of the phase. If ioTotal is unset, the operator computes ioTotal for

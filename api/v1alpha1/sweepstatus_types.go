@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,7 +31,7 @@ const (
 )
 
 // CephTuningSweepStatus has the progress and the results of a sweep. It stays below 128 KiB: 400
-// runs of at most 96 bytes, 65 configurations of at most 256 bytes, and the rest.
+// trials of at most 250 bytes, 65 configurations of at most 288 bytes, and the rest.
 type CephTuningSweepStatus struct {
 	// observedGeneration is the generation of the spec that status describes.
 	// +optional
@@ -38,6 +40,12 @@ type CephTuningSweepStatus struct {
 	// observedRunID is the run ID that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
+
+	// phase is the present activity or the final state: the reason of condition Ready. It is a field of its own, so that
+	// field selectors can use it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Phase string `json:"phase,omitempty"`
 
 	// conditions are Ready, Reconciling and Stalled, which follow the kstatus convention; Complete and
 	// Failed, which follow Kubernetes Jobs; and Restored.
@@ -70,30 +78,44 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
+	// headline has the typical figures of the objective with the baseline and with the leading configuration, and
+	// which way is better, such as `41.2k IOPS → 52k IOPS, higher is better`.
+	// +optional
+	// +kubebuilder:validation:MaxLength=88
+	Headline string `json:"headline,omitempty"`
+
 	// verdict is the verdict on the leading configuration, once no more runs follow: the winner, or the
 	// one that came closest to winning. If no configuration leads, verdict is Invalid.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// claim says where the verdict holds. Only the design Interleaved sets it.
+	// scope says what the verdict speaks for.
 	// +optional
-	Claim SweepClaim `json:"claim,omitempty"`
+	Scope SweepScope `json:"scope,omitempty"`
 
 	// summary is the outcome in a few sentences. Its first line is a recommendation.
 	// +optional
-	// +kubebuilder:validation:MaxLength=480
+	// +kubebuilder:validation:MaxLength=1000
 	Summary string `json:"summary,omitempty"`
 
 	// plan has the choices that are fixed until runID changes, and the estimated cost.
 	// +optional
 	Plan *SweepPlan `json:"plan,omitempty"`
 
-	// runs are the runs so far, in order. In the design Interleaved, they describe sessions. The planner,
-	// which chooses the next run, decides only from these entries, the spec and the plan.
+	// trials are the trials so far, in order. The planner, which chooses the next trial, decides only from
+	// these entries, the spec and the plan.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
-	Runs []SweepRun `json:"runs,omitempty"`
+	Trials []Trial `json:"trials,omitempty"`
+
+	// runs are trials that an earlier version of the operator wrote as texts. The operator reads them if trials
+	// is empty, and replaces them with trials when it next writes status. Readers use trials.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=400
+	// +kubebuilder:validation:items:MaxLength=120
+	Runs []string `json:"runs,omitempty"`
 
 	// trial identifies the CephBenchmark of the current or last run. In the design Interleaved, it is that of a
 	// session. It is absent after a pause, until the next run is prepared.
@@ -197,7 +219,7 @@ const (
 // the runs of the plan are sessions.
 type SweepPlan struct {
 	// plannerVersion is the version of the planner's rules. An operator with another version ends the
-	// sweep, because it would interpret status.runs differently.
+	// sweep, because it would interpret status.trials differently.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
@@ -335,7 +357,7 @@ type SweepPlan struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=192
+	// +kubebuilder:validation:items:MaxLength=512
 	Refusals []string `json:"refusals,omitempty"`
 
 	// block is the number of the current block, from 1, in the design Blocks.
@@ -363,139 +385,38 @@ type BaselineValue struct {
 	Value ParameterValue `json:"value"`
 }
 
-// SweepRunValidity says whether a run is valid, and why not.
-type SweepRunValidity string
+// SweepScope says what a verdict speaks for. The scopes are in order, from the smallest to the largest.
+// +kubebuilder:validation:Enum=Windows;Pool;Pools;Cluster
+type SweepScope string
 
-// The validities.
+// The scopes.
 const (
-	SweepRunValid SweepRunValidity = "Valid"
-	// SweepRunStarved means that the run is valid, but that a client or its host lacked CPU. Runs that are
-	// Starved or Throttled alone do not make the verdicts Superior and Better.
-	SweepRunStarved SweepRunValidity = "Starved"
-	// SweepRunThrottled means that the run is valid, but that the CPU limit stopped a client.
-	SweepRunThrottled SweepRunValidity = "Throttled"
-	// SweepRunBelowRate means that the run is valid, but that the clients missed the offered rate.
-	SweepRunBelowRate SweepRunValidity = "BelowRate"
-	// SweepRunNotSteady means that the phase of the objective or of a constraint has the mark NotSteady: its
-	// rate did not become steady in the first half of the measured time.
-	SweepRunNotSteady SweepRunValidity = "NotSteady"
-	// SweepRunDrifted means that the first and last runs of the baseline in the block differ too much, or
-	// that a run of the baseline is missing.
-	SweepRunDrifted SweepRunValidity = "Drifted"
-	// SweepRunInert means that the daemons did not run with the setting, or did not report whether they did.
-	SweepRunInert SweepRunValidity = "Inert"
-	// SweepRunDisturbed means that the run's benchmark calls the run Invalid, for example because of a
-	// disturbance.
-	SweepRunDisturbed SweepRunValidity = "Disturbed"
-	// SweepRunChanged means that another client changed a setting of the sweep.
-	SweepRunChanged SweepRunValidity = "Changed"
-	// SweepRunFailed means that the benchmark failed or could not begin, that a figure of the objective or of
-	// a constraint is missing or 0, or that the cluster did not settle.
-	SweepRunFailed SweepRunValidity = "Failed"
-	// SweepRunDiscarded means that the block of the run was interrupted, or that the sweep ended in the
-	// middle of the block.
-	SweepRunDiscarded SweepRunValidity = "Discarded"
+	// ScopeWindows means that the verdict holds for this pool, in this hour, while settings are switched
+	// every few seconds. What a setting causes later than that was not measured.
+	ScopeWindows SweepScope = "Windows"
+	// ScopePool means that the verdict holds for this pool, in this hour. Each setting stayed applied for a
+	// long window, or for a whole run.
+	ScopePool SweepScope = "Pool"
+	// ScopePools means the same for three or more pools that were created one after the other, in this hour.
+	ScopePools SweepScope = "Pools"
+	// ScopeCluster means that the same was measured on three or more days. Between the days, settings were
+	// restored, and the lock was free.
+	ScopeCluster SweepScope = "Cluster"
 )
 
-// SweepRun is an entry for one run: seven words, at most 96 bytes of JSON. Four hundred objects with named
-// fields would not fit into a status.
-//
-//		17 3.1.4 2 412345e3,0.0081 75s 4096Mi Valid
-//
-//	  - 17: the number of the run, from 1. It is part of the name of the run's CephBenchmark.
-//	  - 3.1.4: the block, from 1; the attempt at the block, from 1; the position in the block, from 0.
-//	    Blocks of the confirmation continue the numbering. The last attempt at a block counts.
-//	  - 2: the index of the run's configuration; 0 is the baseline.
-//	  - 412345e3,0.0081: the figures of the objective and of the constraints, in the units of their
-//	    metrics, with up to six digits; a dash for a run without figures.
-//	  - 75s: the duration of the run, from the change of settings to the entry.
-//	  - 4096Mi: the bytes that were written, in MiB.
-//	  - Valid; Starved, Throttled or BelowRate, for a valid run whose clients or hosts lacked CPU, or whose
-//	    clients missed the offered rate; or why the run is invalid. NotSteady: a rate did not become steady
-//	    in the first half of the measured time. Drifted: runs of the baseline in the block differ too much or are missing. Inert: the
-//	    daemons did not run with the setting, or did not report it. Disturbed: the run's benchmark calls the
-//	    run Invalid. Changed: another client changed a setting. Failed: the run has no usable figures, or
-//	    the cluster did not settle. Discarded: the block was not completed.
-//
-// In the design Interleaved, an entry has eleven words: the figures of one candidate in one session. A
-// candidate is a configuration other than the baseline.
-//
-//		3 1 4 0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
-//
-//	  - 3: the number of the session, from 1. It is part of the name of the session's CephBenchmark.
-//	  - 1: the index of the candidate; 0 for a void session.
-//	  - 4: the number of groups of windows that count.
-//	  - 0.693147, 0.012345: the mean and the standard deviation, over groups, of
-//	    ln(candidate ÷ baseline), or of ln(candidate) for a constraint with atMost or atLeast.
-//	  - 0.0008: the p-value of the randomisation test against "no increase".
-//	  - -0.51, 1.22: the normal scores of the two tests for carry-over, which is an effect of the previous
-//	    setting in the next window. The first test compares late with early halves of windows. The second
-//	    test compares windows after different settings.
-//	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, or Starved, Throttled or BelowRate as above; Constraint, for the figures of a constraint;
-//	    Dwells or StarvedDwells, for settings that stayed applied for minutes; or why the session is void.
-//	    Interrupted: the manager was restarted, or the settings were
-//	    restored. Failed: the session broke off. TooShort: too few groups of windows count. Uneven: windows
-//	    of one setting were void more often than chance allows.
-//
-// +kubebuilder:validation:MaxLength=84
-// +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`
-type SweepRun string
+// SweepScopes returns the scopes, from the smallest to the largest.
+func SweepScopes() []SweepScope {
+	return []SweepScope{ScopeWindows, ScopePool, ScopePools, ScopeCluster}
+}
 
-// SweepClaim says where a verdict holds.
-// +kubebuilder:validation:Enum=ThisHour;ThisCluster;SwitchedWindows
-type SweepClaim string
+// Covers reports whether a scope is at least as large as another one. An unknown scope covers nothing.
+func (s SweepScope) Covers(least SweepScope) bool {
+	all := SweepScopes()
+	at := slices.Index(all, s)
+	return at >= 0 && at >= slices.Index(all, least)
+}
 
-// The claims.
-const (
-	// ClaimThisHour means that the verdict holds for this pool in this hour. A single session cannot show
-	// more.
-	ClaimThisHour SweepClaim = "ThisHour"
-	// ClaimThisCluster means that the verdict holds for this cluster.
-	ClaimThisCluster SweepClaim = "ThisCluster"
-	// ClaimSwitchedWindows means that the verdict holds only while settings are switched every few seconds.
-	// With a load that writes, OSDs may postpone work beyond the end of a window. After a single session,
-	// the verdict also holds only for this pool in this hour.
-	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
-)
-
-// SweepSessionValidity says what kind of figures an entry of a session has, or why the session is void.
-type SweepSessionValidity string
-
-// The validities.
-const (
-	SweepSessionValid SweepSessionValidity = "Valid"
-	// SweepSessionStarved means that the session is valid, but that a client or its host lacked CPU.
-	// Sessions that are Starved or Throttled alone do not make the verdicts Superior and Better.
-	SweepSessionStarved SweepSessionValidity = "Starved"
-	// SweepSessionThrottled means that the session is valid, but that the CPU limit stopped a client.
-	SweepSessionThrottled SweepSessionValidity = "Throttled"
-	// SweepSessionBelowRate means that the session is valid, but that the clients missed the offered rate
-	// also under the baseline.
-	SweepSessionBelowRate SweepSessionValidity = "BelowRate"
-	// SweepSessionDwells means that the session applied the baseline and the best candidate twice each, for
-	// minutes each time. Its ratio must not contradict the verdict of the sessions with short windows. The
-	// entry counts parts of these minutes instead of groups of windows.
-	SweepSessionDwells SweepSessionValidity = "Dwells"
-	// SweepSessionStarvedDwells is like Dwells, but a client or its host lacked CPU.
-	SweepSessionStarvedDwells SweepSessionValidity = "StarvedDwells"
-	// SweepSessionConstraint means that the entry has the figures of a constraint. They come from the same
-	// windows as the candidate's entry for the objective, which precedes it. Constraints are in the order
-	// of the spec.
-	SweepSessionConstraint SweepSessionValidity = "Constraint"
-	// SweepSessionInterrupted means that the manager was restarted, or that the sweep restored its
-	// settings during the session, for example because it was suspended.
-	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
-	// SweepSessionFailed means that the session broke off, for example because a switch had no
-	// answer or the load ended.
-	SweepSessionFailed SweepSessionValidity = "Failed"
-	// SweepSessionTooShort means that too few groups of windows count.
-	SweepSessionTooShort SweepSessionValidity = "TooShort"
-	// SweepSessionUneven means that windows of one setting were void more often than chance allows.
-	SweepSessionUneven SweepSessionValidity = "Uneven"
-)
-
-// ConfigurationResult is a row of the table of configurations, at most 256 bytes of JSON.
+// ConfigurationResult is a row of the table of configurations, at most 288 bytes of JSON.
 type ConfigurationResult struct {
 	// index is the index of the configuration; 0 is the baseline.
 	// +required
@@ -515,7 +436,14 @@ type ConfigurationResult struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
-	Runs int32 `json:"runs,omitempty"`
+	Runs int32 `json:"runs"`
+
+	// figure is the typical figure of the objective with its unit, such as `412 MiB/s`: the mean of the valid trials
+	// or, for a percentile, that of the median trial. It is absent if a trial has no figure. ratio compares trials, or
+	// windows, that are close to each other in time. So it differs from the quotient of two figures.
+	// +optional
+	// +kubebuilder:validation:MaxLength=19
+	Figure string `json:"figure,omitempty"`
 
 	// ratio is the figure of the objective, divided by that of the baseline.
 	// +optional

@@ -18,17 +18,49 @@ type Target struct {
 	PersistentVolumeClaim *PersistentVolumeClaimTarget `json:"persistentVolumeClaim,omitempty"`
 }
 
+// Rules of ScratchPool.
+//
+// +kubebuilder:validation:XValidation:message="parameters must not contain size or min_size: use replicated.size or
+//    erasureCoded",
+//   rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)"
+// +kubebuilder:validation:XValidation:message="parameters must not contain pgp_num: set pg_num, and Ceph adjusts
+//    pgp_num",
+//   rule="!has(self.parameters) || !('pgp_num' in self.parameters)"
+// +kubebuilder:validation:XValidation:message="parameters must not contain options of the autoscaler, which affect
+//    all other pools, or crush_rule: use crushRoot, failureDomain and deviceClass, or existingPool for a pool with a
+//    CRUSH rule of its own",
+//   rule="!has(self.parameters) ||
+//      !self.parameters.exists(k,
+//        k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max',
+//          'crush_rule'])"
+// +kubebuilder:validation:XValidation:message="parameters must be named as `ceph osd pool set` names them, such as
+//    pg_num",
+//   rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))"
+// +kubebuilder:validation:XValidation:message="osdSelection.count must not be less than replicated.size: each copy needs its
+//    own OSD",
+//   rule="!has(self.osdSelection) || !has(self.replicated) || self.replicated.size <= self.osdSelection.count"
+// +kubebuilder:validation:XValidation:message="osdSelection.count must not be less than dataChunks and codingChunks together,
+//    nor than metadata.size: each needs its own OSD",
+//   rule="!has(self.osdSelection) ||
+//      !has(self.erasureCoded) ||
+//      (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osdSelection.count &&
+//        self.erasureCoded.metadata.size <= self.osdSelection.count)"
+// +kubebuilder:validation:XValidation:message="osdSelection needs parameters.pg_num: placement groups are placed one by one,
+//    and their number must not change between runs",
+//   rule="!has(self.osdSelection) || (has(self.parameters) && 'pg_num' in self.parameters)"
+// +kubebuilder:validation:XValidation:message="pg_autoscale_mode of a scratch pool is always off: the autoscaler
+//    would split placement groups during the measurement",
+//   rule="(!has(self.parameters) ||
+//        !('pg_autoscale_mode' in self.parameters) ||
+//        self.parameters['pg_autoscale_mode'] == 'off') &&
+//      (!has(self.erasureCoded) ||
+//        !has(self.erasureCoded.metadata.parameters) ||
+//        !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) ||
+//        self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off')"
+
 // ScratchPool describes a pool to be created.
 //
 // +kubebuilder:validation:ExactlyOneOf=replicated;erasureCoded
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not contain size or min_size: use replicated.size or erasureCoded"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not contain pgp_num: set pg_num, and Ceph adjusts pgp_num"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not contain options of the autoscaler, which affect all other pools, or crush_rule: use failureDomain and deviceClass instead of a CRUSH rule"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.replicated) || self.replicated.size <= self.osds.count",message="osds.count must not be less than replicated.size: each copy needs its own OSD"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.erasureCoded) || (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osds.count && self.erasureCoded.metadata.size <= self.osds.count)",message="osds.count must not be less than dataChunks and codingChunks together, nor than metadata.size: each needs its own OSD"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || (has(self.parameters) && 'pg_num' in self.parameters)",message="osds needs parameters.pg_num: placement groups are placed one by one, and their number must not change between runs"
-// +kubebuilder:validation:XValidation:rule="(!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off')",message="pg_autoscale_mode of a scratch pool is always off: the autoscaler would split placement groups during the measurement"
 type ScratchPool struct {
 	// replicated makes the scratch pool replicated.
 	// +optional
@@ -48,6 +80,14 @@ type ScratchPool struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	FailureDomain string `json:"failureDomain,omitempty"`
 
+	// crushRoot is the root of the CRUSH hierarchy whose OSDs store the pool. If unset, Rook chooses it, usually
+	// `default`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	CrushRoot string `json:"crushRoot,omitempty"`
+
 	// deviceClass is the class of OSDs that store the pool, such as `ssd`. If unset, any OSD may store it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -55,11 +95,11 @@ type ScratchPool struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	DeviceClass string `json:"deviceClass,omitempty"`
 
-	// osds confines the pool to some of the OSDs that could store it: `ceph osd pg-upmap` moves
+	// osdSelection confines the pool to some of the OSDs that could store it: `ceph osd pg-upmap` moves
 	// every placement group to them. The administrator has to grant this power. If unset, CRUSH
 	// uses all OSDs that can store the pool.
 	// +optional
-	OSDs *OSDSelection `json:"osds,omitempty"`
+	OSDSelection *OSDSelection `json:"osdSelection,omitempty"`
 
 	// parameters are pool options as `ceph osd pool set` takes them, such as `pg_num: "32"` or
 	// `compression_mode: aggressive`. For an erasure-coded pool, they apply to its data pool.
@@ -78,7 +118,7 @@ type ScratchPool struct {
 }
 
 // OSDSelection draws OSDs of the pool's device class that are up and in. It takes one OSD from each
-// failure domain in turn. status.osds of the CephBenchmark lists the drawn OSDs.
+// failure domain in turn. status.poolOSDs of the CephBenchmark lists the drawn OSDs.
 type OSDSelection struct {
 	// count is the number of OSDs.
 	// +required
@@ -105,12 +145,25 @@ type ReplicatedPool struct {
 	Size int32 `json:"size"`
 }
 
-// MetadataPool is the replicated pool for the metadata of an erasure-coded pool.
+// Rules of MetadataPool.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not contain size or min_size: use the field size"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not contain pgp_num: set pg_num, and Ceph adjusts pgp_num"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not contain options of the autoscaler, which affect all other pools, or crush_rule: use failureDomain and deviceClass instead of a CRUSH rule"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
+// +kubebuilder:validation:XValidation:message="parameters must not contain size or min_size: use the field size",
+//   rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)"
+// +kubebuilder:validation:XValidation:message="parameters must not contain pgp_num: set pg_num, and Ceph adjusts
+//    pgp_num",
+//   rule="!has(self.parameters) || !('pgp_num' in self.parameters)"
+// +kubebuilder:validation:XValidation:message="parameters must not contain options of the autoscaler, which affect
+//    all other pools, or crush_rule: use crushRoot, failureDomain and deviceClass, or existingPool for a pool with a
+//    CRUSH rule of its own",
+//   rule="!has(self.parameters) ||
+//      !self.parameters.exists(k,
+//        k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max',
+//          'crush_rule'])"
+// +kubebuilder:validation:XValidation:message="parameters must be named as `ceph osd pool set` names them, such as
+//    pg_num",
+//   rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))"
+
+// MetadataPool is the replicated pool for the metadata of an erasure-coded pool.
 type MetadataPool struct {
 	// size is the number of copies.
 	// +optional
@@ -165,20 +218,6 @@ type ExistingPool struct {
 	Image Image `json:"image,omitzero"`
 }
 
-// ImageFeature is a feature of RBD images.
-// +kubebuilder:validation:Enum=Layering;ExclusiveLock;ObjectMap;FastDiff;DeepFlatten;Journaling
-type ImageFeature string
-
-// The features of images.
-const (
-	ImageFeatureLayering      ImageFeature = "Layering"
-	ImageFeatureExclusiveLock ImageFeature = "ExclusiveLock"
-	ImageFeatureObjectMap     ImageFeature = "ObjectMap"
-	ImageFeatureFastDiff      ImageFeature = "FastDiff"
-	ImageFeatureDeepFlatten   ImageFeature = "DeepFlatten"
-	ImageFeatureJournaling    ImageFeature = "Journaling"
-)
-
 // ImageSharing says which clients share an image.
 // +kubebuilder:validation:Enum=None;Clients
 type ImageSharing string
@@ -194,9 +233,6 @@ const (
 )
 
 // Image describes RBD images.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.features) || !self.features.exists(f, f in ['ObjectMap', 'Journaling']) || 'ExclusiveLock' in self.features",message="features ObjectMap and Journaling need ExclusiveLock"
-// +kubebuilder:validation:XValidation:rule="!has(self.features) || !('FastDiff' in self.features) || 'ObjectMap' in self.features",message="feature FastDiff needs ObjectMap"
 type Image struct {
 	// size is the maximum size of each image. An image is only as large as the data that `dataset`
 	// prefills, so that phases never read unwritten parts.
@@ -204,7 +240,7 @@ type Image struct {
 	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 64Mi and 100Ti, in whole bytes"
+	// +kubebuilder:validation:XValidation:$volumeSize
 	Size resource.Quantity `json:"size,omitzero"`
 
 	// objectSize is the size in bytes of the RADOS objects of an image, a power of two.
@@ -212,15 +248,8 @@ type Image struct {
 	// +kubebuilder:default="4Mi"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="string(self) in ['4Ki', '8Ki', '16Ki', '32Ki', '64Ki', '128Ki', '256Ki', '512Ki', '1Mi', '2Mi', '4Mi', '8Mi', '16Mi', '32Mi']",message="must be a power of two between 4Ki and 32Mi, written as such, for example 4Mi"
+	// +kubebuilder:validation:XValidation:$imageObjectSize
 	ObjectSize resource.Quantity `json:"objectSize,omitzero"`
-
-	// features are the features of the images. If unset, they are the cluster's default for new images.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=6
-	Features []ImageFeature `json:"features,omitempty"`
 
 	// sharing says whether clients share an image. With None, each client has its own images, and so has
 	// each copy of a job that writes. With Clients, all clients use one image.
@@ -272,7 +301,7 @@ type PersistentVolumeClaimTemplate struct {
 	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 64Mi and 100Ti, in whole bytes"
+	// +kubebuilder:validation:XValidation:$volumeSize
 	Size resource.Quantity `json:"size,omitzero"`
 
 	// volumeMode is Filesystem or Block.

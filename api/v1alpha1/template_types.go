@@ -1,30 +1,107 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkTemplate says what is measured, and how. Each CephBenchmark and CephTuningSweep has a template.
+// Rules of BenchmarkTemplate.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, has(p.fio))",message="only fio works on a persistentVolumeClaim: use fio phases, or a scratchPool or existingPool as target"
-// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])",message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring on a persistentVolumeClaim"
-// +kubebuilder:validation:XValidation:rule="has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['RBD', 'RADOS'])",message="fio engines LibAIO and IOUring need a persistentVolumeClaim as target: use RBD or RADOS on a pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded) || self.phases.all(p, !has(p.radosBench) || p.radosBench.destination != 'OMap')",message="erasure-coded pools have no omap: use destination Object or XAttr, or a replicated pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName) || self.clients.count == 1",message="one claim serves one client: set clients.count to 1, or use persistentVolumeClaim.template, which creates a claim for each pod"
-// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || has(self.backgroundLoad.fio)",message="only fio works on a persistentVolumeClaim: use backgroundLoad.fio, or use a scratchPool or existingPool as target"
-// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.fio) || !has(self.backgroundLoad.fio.engine) || has(self.target.persistentVolumeClaim) == (self.backgroundLoad.fio.engine in ['LibAIO', 'IOUring'])",message="backgroundLoad.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave engine out"
-// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and the background load has its own pod: use persistentVolumeClaim.template, which creates a claim for each pod"
-// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.radosBench) || self.backgroundLoad.radosBench.destination != 'OMap' || !has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded)",message="erasure-coded pools have no omap: use destination Object or XAttr for the background load, or a replicated pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.exists(p, p.name == self.outage.phase)",message="outage.phase must name a phase of phases"
-// +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.all(p, p.name != self.outage.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="an outage needs a phase with a fixed rate, because writes during the outage decide how much has to be recovered: make it a fio phase, and set rateIOPS or rateBandwidth to a rate that the cluster sustains easily"
-// +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.all(p, p.name != self.outage.phase || !has(p.fio) || duration(p.fio.duration) >= duration(self.outage.before) + duration(self.outage.duration) + duration('1m'))",message="the duration of the phase with the outage must be at least outage.before, outage.duration and 1m for the recovery together: raise the duration of the phase"
-// +kubebuilder:validation:XValidation:rule="!has(self.outage) || !has(self.backgroundLoad) || (has(self.backgroundLoad.fio) && (has(self.backgroundLoad.fio.rateIOPS) || has(self.backgroundLoad.fio.rateBandwidth)))",message="with an outage, the background load needs a fixed rate, because writes during the outage decide how much has to be recovered: use backgroundLoad.fio, and set rateIOPS or rateBandwidth"
-// +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || !has(self.target.persistentVolumeClaim)",message="initialState Rollback is for RBD images that the benchmark creates, and not for the volume of a persistentVolumeClaim: use Fresh, which writes the data again"
-// +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || self.phases.all(p, !(has(p.fio) && has(p.fio.engine) && p.fio.engine == 'RADOS') && !(has(p.radosBench) && has(p.radosBench.reuseObjects) && p.radosBench.reuseObjects))",message="initialState Rollback is for RBD images, and not for objects of radosBench or of fio's engine RADOS: use Fresh, or phases with rbdBench or fio's engine RBD"
-// +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || has(self.target.persistentVolumeClaim) || self.phases.exists(p, (has(p.rbdBench) && p.rbdBench.ioType != 'Read') || (has(p.fio) && ((has(p.fio.pattern) && p.fio.pattern.endsWith('Write')) || (has(p.fio.jobs) && p.fio.jobs.exists(j, has(j.pattern) && j.pattern.endsWith('Write'))))))",message="initialState Rollback needs a phase of rbdBench or fio that overwrites an RBD image: without one, leave initialState out"
-// +kubebuilder:validation:XValidation:rule="!has(self.osdCaches) || self.osdCaches != 'WarmBeforePhase' || self.phases.all(p, !has(p.radosBench) || !has(p.radosBench.reuseObjects) || !p.radosBench.reuseObjects || p.radosBench.destination == 'Object')",message="osdCaches WarmBeforePhase reads the prefilled data, but rados bench cannot read omaps and xattrs: use destination Object with reuseObjects, or leave osdCaches out"
+// +kubebuilder:validation:XValidation:message="only fio works on a persistentVolumeClaim: use fio phases, or a
+//    scratchPool or existingPool as target",
+//   rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, has(p.fio))"
+// +kubebuilder:validation:XValidation:message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring
+//    on a persistentVolumeClaim",
+//   rule="!has(self.target.persistentVolumeClaim) ||
+//      self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])"
+// +kubebuilder:validation:XValidation:message="fio engines LibAIO and IOUring need a persistentVolumeClaim as target:
+//    use RBD or RADOS on a pool",
+//   rule="has(self.target.persistentVolumeClaim) ||
+//      self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['RBD', 'RADOS'])"
+// +kubebuilder:validation:XValidation:message="erasure-coded pools have no omap: use destination Object or XAttr, or
+//    a replicated pool",
+//   rule="!has(self.target.scratchPool) ||
+//      !has(self.target.scratchPool.erasureCoded) ||
+//      self.phases.all(p, !has(p.radosBench) || p.radosBench.destination != 'OMap')"
+// +kubebuilder:validation:XValidation:message="one claim serves one client: set clients.count to 1, or use
+//    persistentVolumeClaim.template, which creates a claim for each pod",
+//   rule="!has(self.target.persistentVolumeClaim) ||
+//      !has(self.target.persistentVolumeClaim.claimName) ||
+//      self.clients.count == 1"
+// +kubebuilder:validation:XValidation:message="one claim serves one pod, and the background load has its own pod: use
+//    persistentVolumeClaim.template, which creates a claim for each pod",
+//   rule="!has(self.backgroundLoad) ||
+//      !has(self.target.persistentVolumeClaim) ||
+//      !has(self.target.persistentVolumeClaim.claimName)"
+// +kubebuilder:validation:XValidation:message="backgroundLoad.phase must name a phase of phases: write the background
+//    load there",
+//   rule="!has(self.backgroundLoad) ||
+//      !has(self.backgroundLoad.phase) ||
+//      self.phases.exists(p, p.name == self.backgroundLoad.phase)"
+// +kubebuilder:validation:XValidation:message="phases needs a phase that is measured, besides the background load",
+//   rule="!has(self.backgroundLoad) || self.phases.exists(p, p.name != $background)"
+// +kubebuilder:validation:XValidation:message="a background load runs as long as the other phases: leave duration out
+//    of its phase",
+//   rule="self.phases.all(p, p.name != $background ||
+//        ((!has(p.radosBench) || duration(p.radosBench.duration) == duration('60s')) &&
+//          (!has(p.rbdBench) || duration(p.rbdBench.duration) == duration('60s')) &&
+//          (!has(p.fio) || duration(p.fio.duration) == duration('60s'))))"
+// +kubebuilder:validation:XValidation:message="leave ramp out of the phase of a background load: backgroundLoad.ramp
+//    says how long it runs before the first phase",
+//   rule="self.phases.all(p, p.name != $background ||
+//        ((!has(p.radosBench) || duration(p.radosBench.ramp) == duration('10s')) &&
+//          (!has(p.fio) || duration(p.fio.ramp) == duration('15s'))))"
+// +kubebuilder:validation:XValidation:message="a background load must not end before the other phases: leave
+//    reuseObjects and ioTotal out of its phase, and use mode Rand instead of Seq",
+//   rule="self.phases.all(p, p.name != $background ||
+//        ((!has(p.rbdBench) || !has(p.rbdBench.ioTotal)) &&
+//          (!has(p.radosBench) || (!p.radosBench.reuseObjects && p.radosBench.mode != 'Seq'))))"
+// +kubebuilder:validation:XValidation:message="outage.phase must name a phase of phases that is not the background
+//    load",
+//   rule="!has(self.outage) || self.phases.exists(p, p.name == self.outage.phase && p.name != $background)"
+// +kubebuilder:validation:XValidation:message="an outage needs a phase with a fixed rate, because writes during the
+//    outage decide how much has to be recovered: make it a fio phase, and set rateIOPS or rateBandwidth to a rate
+//    that the cluster sustains easily, also for a background load",
+//   rule="!has(self.outage) ||
+//      self.phases.all(p, (p.name != self.outage.phase && p.name != $background) || (has(p.fio) && $phaseHasRate))"
+// +kubebuilder:validation:XValidation:message="the duration of the phase with the outage must be at least
+//    outage.before, outage.duration and 1m for the recovery together: raise the duration of the phase",
+//   rule="!has(self.outage) ||
+//      self.phases.all(p, p.name != self.outage.phase ||
+//        !has(p.fio) ||
+//        duration(p.fio.duration) >= duration(self.outage.before) + duration(self.outage.duration) + duration('1m'))"
+// +kubebuilder:validation:XValidation:message="initialState Rollback is for RBD images that the benchmark creates,
+//    and not for the volume of a persistentVolumeClaim: use Fresh, which writes the data again",
+//   rule="!has(self.initialState) || self.initialState != 'Rollback' || !has(self.target.persistentVolumeClaim)"
+// +kubebuilder:validation:XValidation:message="initialState Rollback is for RBD images, and not for objects of
+//    radosBench or of fio's engine RADOS: use Fresh, or phases with rbdBench or fio's engine RBD",
+//   rule="!has(self.initialState) ||
+//      self.initialState != 'Rollback' ||
+//      self.phases.all(p, !(has(p.fio) && has(p.fio.engine) && p.fio.engine == 'RADOS') &&
+//        !(has(p.radosBench) && has(p.radosBench.reuseObjects) && p.radosBench.reuseObjects))"
+// +kubebuilder:validation:XValidation:message="initialState Rollback needs a phase of rbdBench or fio that overwrites
+//    an RBD image: without one, leave initialState out",
+//   rule="!has(self.initialState) ||
+//      self.initialState != 'Rollback' ||
+//      has(self.target.persistentVolumeClaim) ||
+//      self.phases.exists(p, p.name != $background &&
+//        ((has(p.rbdBench) && p.rbdBench.ioType != 'Read') ||
+//          (has(p.fio) &&
+//            ((has(p.fio.pattern) && p.fio.pattern.endsWith('Write')) ||
+//              (has(p.fio.jobs) && p.fio.jobs.exists(j, has(j.pattern) && j.pattern.endsWith('Write')))))))"
+// +kubebuilder:validation:XValidation:message="osdCaches WarmBeforePhase reads the prefilled data, but rados bench
+//    cannot read omaps and xattrs: use destination Object with reuseObjects, or leave osdCaches out",
+//   rule="!has(self.osdCaches) ||
+//      self.osdCaches != 'WarmBeforePhase' ||
+//      self.phases.all(p, !has(p.radosBench) ||
+//        !has(p.radosBench.reuseObjects) ||
+//        !p.radosBench.reuseObjects ||
+//        p.radosBench.destination == 'Object')"
+
+// BenchmarkTemplate says what is measured, and how. Each CephBenchmark and CephTuningSweep has a template.
 type BenchmarkTemplate struct {
 	// target says where the load goes.
 	// +required
@@ -73,7 +150,8 @@ type BenchmarkTemplate struct {
 	// +optional
 	Outage *Outage `json:"outage,omitempty"`
 
-	// phases run in order; all clients start each phase together.
+	// phases run in order; all clients start each phase together. The phase of a backgroundLoad runs during all
+	// others.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -81,7 +159,7 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Phases []Phase `json:"phases"`
 
-	// backgroundLoad is a load that is not measured itself. It runs from before the first phase of each run
+	// backgroundLoad makes a phase a load that is not measured itself. It runs from before the first phase of each run
 	// until after the last phase, in its own pod and with its own data. Its figures are recorded for the
 	// time of each phase. A run is Invalid if the background load fails, ends early or does no I/O.
 	// +optional
@@ -108,32 +186,16 @@ type Phase struct {
 	Fio *Fio `json:"fio,omitempty"`
 }
 
-// BackgroundLoad is a load that runs during the phases and imitates other users of the cluster. Give it a
-// fixed rate. Without a fixed rate, the background load does less work if the phases are faster, so it
-// differs between the compared configurations.
+// BackgroundLoad makes one of the phases a load that runs during all others and imitates other users of the cluster.
+// Give that phase a fixed rate, which only fio can keep. Without a fixed rate, the background load does less work if
+// the other phases are faster, so it differs between the compared configurations.
 //
-// +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load runs as long as the phases: leave radosBench.duration out"
-// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || duration(self.rbdBench.duration) == duration('60s')",message="a background load runs as long as the phases: leave rbdBench.duration out"
-// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.duration) == duration('60s')",message="a background load runs as long as the phases: leave fio.duration out"
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.ramp) == duration('10s')",message="leave radosBench.ramp out: backgroundLoad.ramp says how long it runs before the first phase"
-// +kubebuilder:validation:XValidation:rule="!has(self.fio) || duration(self.fio.ramp) == duration('15s')",message="leave fio.ramp out: backgroundLoad.ramp says how long it runs before the first phase"
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || self.radosBench.mode != 'Seq'",message="rados bench in mode Seq ends when it has read all objects: use mode Rand, or fio with a rate"
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !self.radosBench.reuseObjects",message="rados bench that reuses objects ends when it has overwritten all of them: use fio with engine RADOS and pattern RandWrite"
-// +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || !has(self.radosBench.maxObjects)",message="a background load must not end before the phases: leave radosBench.maxObjects out"
-// +kubebuilder:validation:XValidation:rule="!has(self.rbdBench) || !has(self.rbdBench.ioTotal)",message="a background load must not end before the phases: leave rbdBench.ioTotal out"
+// +kubebuilder:validation:XValidation:rule="has(self.phase)",message="phase must be set: write the background load as an entry of phases, and name that entry here"
 type BackgroundLoad struct {
-	// radosBench runs `rados bench`, in mode Write or Rand, as fast as it can.
+	// phase is the name of the phase of `phases` that is the background load. It has neither a duration nor a
+	// ramp of its own, and no figures in status.phases.
 	// +optional
-	RadosBench *RadosBench `json:"radosBench,omitempty"`
-
-	// rbdBench runs `rbd bench`, as fast as it can.
-	// +optional
-	RBDBench *RBDBench `json:"rbdBench,omitempty"`
-
-	// fio runs fio, the only engine that can keep a fixed rate: set rateIOPS or rateBandwidth.
-	// +optional
-	Fio *Fio `json:"fio,omitempty"`
+	Phase PhaseName `json:"phase,omitempty"`
 
 	// ramp is how long the background load runs before the first phase of a run.
 	// +optional
@@ -159,9 +221,22 @@ type BackgroundLoad struct {
 	Nodes []NodeName `json:"nodes,omitempty"`
 }
 
-// AsPhase returns the load as a phase without a name.
-func (b *BackgroundLoad) AsPhase() Phase {
-	return Phase{RadosBench: b.RadosBench, RBDBench: b.RBDBench, Fio: b.Fio}
+// Measured returns the phases that are measured, in order: all but the background load.
+func (t *BenchmarkTemplate) Measured() []Phase {
+	if t.BackgroundLoad == nil {
+		return t.Phases
+	}
+	return slices.DeleteFunc(slices.Clone(t.Phases), func(p Phase) bool { return p.Name == t.BackgroundLoad.Phase })
+}
+
+// Background returns the phase that is the background load; nil if the template has none, or does not name it.
+func (t *BenchmarkTemplate) Background() *Phase {
+	for i := range t.Phases {
+		if t.BackgroundLoad != nil && t.Phases[i].Name == t.BackgroundLoad.Phase {
+			return &t.Phases[i]
+		}
+	}
+	return nil
 }
 
 // Spread says how clients are distributed over nodes.
@@ -178,9 +253,13 @@ const (
 	SpreadNone Spread = "None"
 )
 
-// Clients describes the pods that run the engines.
+// Rules of Clients.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.spread) || self.spread != 'Required' || !has(self.nodes) || self.nodes.size() >= self.count",message="spread Required needs a node for each client: name more nodes, or lower count"
+// +kubebuilder:validation:XValidation:message="spread Required needs a node for each client: name more nodes, or
+//    lower count",
+//   rule="!has(self.spread) || self.spread != 'Required' || !has(self.nodes) || self.nodes.size() >= self.count"
+
+// Clients describes the pods that run the engines.
 type Clients struct {
 	// count is the number of clients. Each runs every phase.
 	// +optional
@@ -248,7 +327,7 @@ type ClientResources struct {
 	// +kubebuilder:default="1Gi"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('128Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="must be between 128Mi and 1Ti"
+	// +kubebuilder:validation:XValidation:$memorySize
 	Memory resource.Quantity `json:"memory,omitzero"`
 }
 
@@ -263,11 +342,18 @@ type Dataset struct {
 	// the caches, phases that read the data have the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="self == 'Auto' || (isQuantity(self) && quantity(self).isInteger() && quantity(self).asInteger() >= 1048576)",message="must be Auto, or a size of at least 1Mi such as 20Gi"
-	Size string `json:"size,omitempty"`
+	Size DatasetSize `json:"size,omitempty"`
 }
+
+// DatasetSize is Auto, or a size such as `20Gi`. A whole number may be written as a number or as a string.
+// +kubebuilder:validation:XIntOrString
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=24
+// +kubebuilder:validation:XValidation:$datasetSize
+type DatasetSize string
+
+// UnmarshalJSON reads a string or a whole number.
+func (s *DatasetSize) UnmarshalJSON(text []byte) error { return unmarshalIntOrString(text, s) }
 
 // InitialState is the state of the data at the start of each run.
 // +kubebuilder:validation:Enum=Keep;Fresh;Rollback

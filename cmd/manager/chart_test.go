@@ -173,7 +173,7 @@ func testAdmission(t *testing.T, api client.Client) {
 		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a, namespace: default}, spec: {caps: {mon: allow r}, cap: x}}`:                                 `unknown field "spec.cap"`,
 		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a, namespace: default}, spec: {caps: {mon: [allow r]}}}`:                                       "spec.caps.mon",
 		`{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {name: a, namespace: default}}`:                                                                       "spec: Required",
-		`{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a, namespace: default}, spec: {selector: {}, endpoints: [{honourLabels: true}]}}`: `unknown field "spec.endpoints[0].honourLabels"`,
+		`{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a, namespace: default}, spec: {selector: {}, endpoints: [{honourLabels: true}]}}`: "endpoints[0].honourLabels",
 		`{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: cephtune-system}, spec: {containers: [{name: c, image: i}]}}`:                                        "violates PodSecurity",
 	} {
 		file := filepath.Join(t.TempDir(), "object.yaml")

@@ -163,8 +163,11 @@ func testInstallHook(t *testing.T, config *rest.Config, admin client.Client) {
 
 func TestCRDsAreMissed(t *testing.T) {
 	for name, tc := range map[string]struct{ answer, want string }{
-		"without both":    {want: "install the CRDs"},
-		"without a sweep": {answer: `{"kind": "APIResourceList", "groupVersion": "cephtune.dev/v1alpha1", "resources": [{"name": "cephbenchmarks", "kind": "CephBenchmark"}]}`, want: "without CephTuningSweep"},
+		"without both": {want: "install the CRDs"},
+		"without a sweep": {
+			answer: `{"kind": "APIResourceList", "groupVersion": "cephtune.dev/v1alpha1", "resources": [{"name": "cephbenchmarks", "kind": "CephBenchmark"}]}`,
+			want:   "without CephTuningSweep",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
@@ -52,6 +54,7 @@ const (
 //   - idle-MiB, full-MiB: the live heap of the process without any CR, and with the ended CRs.
 //     held-MiB is the memory that the process has from the system in the latter case, with the
 //     garbage of the restart. They include a client and the test, but not the API server;
+//   - list-s: how long "kubectl cephtune list" takes with all of them;
 //   - object-KiB: the size of an ended CR as JSON, as the manager keeps it.
 func BenchmarkManyCRs(b *testing.B) {
 	ctrl.SetLogger(logr.Discard())
@@ -61,6 +64,7 @@ func BenchmarkManyCRs(b *testing.B) {
 		m.measureTold(b)
 		b.ReportMetric(m.end(b), "object-KiB")
 		m.measureRestart(b)
+		m.measureList(b)
 		m.removeAll(b)
 	}
 	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
@@ -155,6 +159,23 @@ func (m *many) measureRestart(b *testing.B) {
 	}
 }
 
+// measureList lists the ended CRs as users do.
+func (m *many) measureList(b *testing.B) {
+	b.Helper()
+	var out strings.Builder
+	cmd := list.NewCommand("kubectl cephtune")
+	cmd.SetArgs([]string{"-n", benchNamespace, "--kubeconfig", apiserver.Kubeconfig(b, m.server)})
+	cmd.SetOut(&out)
+	began := time.Now()
+	if err := cmd.ExecuteContext(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(time.Since(began).Seconds(), "list-s")
+	if lines := strings.Count(out.String(), "\n"); lines < m.count {
+		b.Errorf("the list has %d lines", lines)
+	}
+}
+
 // create creates all CRs from samples.
 func (m *many) create(b *testing.B) {
 	b.Helper()
@@ -227,8 +248,11 @@ func ended(b *testing.B) (*v1alpha1.CephBenchmark, *v1alpha1.CephTuningSweep) {
 		phase.Name = v1alpha1.PhaseName(fmt.Sprintf("phase-%d", i))
 		benchmark.Status.Phases = append(benchmark.Status.Phases, phase)
 	}
-	for n := len(sweep.Status.Runs) + 1; n <= 60; n++ {
-		sweep.Status.Runs = append(sweep.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d %d.1.%d 0 992 75s 4096Mi Valid", n, (n-1)/4+1, (n-1)%4)))
+	for n := int32(len(sweep.Status.Trials)) + 1; n <= 60; n++ {
+		sweep.Status.Trials = append(sweep.Status.Trials, v1alpha1.Trial{
+			Number: n, State: v1alpha1.TrialValid, DurationSeconds: 75, WrittenMebibytes: 4096, Configuration: new(int32(0)), Objective: "992",
+			Block: &v1alpha1.TrialBlock{Number: (n-1)/4 + 1, Attempt: 1, Position: (n - 1) % 4},
+		})
 	}
 	return benchmark, sweep
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"time"
-	_ "time/tzdata" // A sweep's spec.window has a time zone, and the image contains no time zones.
+	_ "time/tzdata" // A sweep's spec.maintenanceWindow has a time zone, and the image contains no time zones.
 
 	ctrl "sigs.k8s.io/controller-runtime"
 

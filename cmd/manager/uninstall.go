@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/pages"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -140,19 +141,17 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 	if !c.crdsToo {
 		return nil, nil
 	}
-	benchmarks, sweeps := &v1alpha1.CephBenchmarkList{}, &v1alpha1.CephTuningSweepList{}
-	if err := errors.Join(c.objects.List(ctx, benchmarks), c.objects.List(ctx, sweeps)); err != nil {
-		return nil, fmt.Errorf("list the objects of the CRDs: %w", err)
-	}
 	var reasons []string
-	for i := range sweeps.Items {
-		if controllerutil.ContainsFinalizer(&sweeps.Items[i], cephtuningsweep.Finalizer) {
-			reasons = append(reasons, unfinished(kindSweep, &sweeps.Items[i]))
-		}
-	}
-	for i := range benchmarks.Items {
-		if controllerutil.ContainsFinalizer(&benchmarks.Items[i], cephbenchmark.Finalizer) {
-			reasons = append(reasons, unfinished(kindBenchmark, &benchmarks.Items[i]))
+	for _, of := range []struct{ kind, finalizer string }{{kindSweep, cephtuningsweep.Finalizer}, {kindBenchmark, cephbenchmark.Finalizer}} {
+		for page, err := range pages.Metadata(ctx, c.objects, v1alpha1.GroupVersion.WithKind(of.kind)) {
+			if err != nil {
+				return nil, fmt.Errorf("list the objects of the CRDs: %w", err)
+			}
+			for i := range page.Items {
+				if controllerutil.ContainsFinalizer(&page.Items[i], of.finalizer) {
+					reasons = append(reasons, unfinished(of.kind, &page.Items[i]))
+				}
+			}
 		}
 	}
 	return reasons, nil

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cephtune/cephtune/internal/engine/fio"
 )
 
 func newInstallCommand(self func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:     "install PATH",
-		Short:   "Copy this binary to PATH, for a container without it",
+		Short:   "Copy this binary to PATH, and the generator beside it, for a container without them",
 		Example: "  runner install /cephtune/runner",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -21,7 +23,9 @@ func newInstallCommand(self func() (string, error)) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("find this binary: %w", err)
 			}
-			return install(source, args[0])
+			// The generator is beside the runner in the image, and in the pod, where the runner finds it.
+			generator := filepath.Join(filepath.Dir(args[0]), fio.Generator)
+			return errors.Join(install(source, args[0]), install(filepath.Join(filepath.Dir(source), fio.Generator), generator))
 		},
 	}
 }

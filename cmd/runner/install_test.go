@@ -15,12 +15,19 @@ func TestInstallCopiesTheBinary(t *testing.T) {
 	if err := os.WriteFile(source, want, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	generator := filepath.Join(filepath.Dir(source), "generator")
+	if err := os.WriteFile(generator, []byte("generator"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	target := filepath.Join(t.TempDir(), "runner")
 
 	if _, err := run(source, "install", target); err != nil {
 		t.Fatal(err)
 	}
 
+	if beside, err := os.ReadFile(filepath.Join(filepath.Dir(target), "generator")); err != nil || string(beside) != "generator" {
+		t.Errorf("the generator is %q (%v)", beside, err)
+	}
 	got, err := os.ReadFile(target)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +47,7 @@ func TestInstallCopiesTheBinary(t *testing.T) {
 func TestInstallReplacesAnOlderBinary(t *testing.T) {
 	folder := t.TempDir()
 	source, target := filepath.Join(folder, "new"), filepath.Join(folder, "runner")
-	for path, content := range map[string]string{source: "new", target: "old"} {
+	for path, content := range map[string]string{source: "new", filepath.Join(folder, "generator"): "", target: "old"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

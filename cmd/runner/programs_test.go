@@ -18,6 +18,7 @@ func TestRunnerAcceptsProgramsOfAllEngines(t *testing.T) {
 - {name: rados, radosBench: {mode: Seq, blockSize: 4Ki, concurrency: 2, duration: 60s}}
 - {name: rbd, rbdBench: {ioType: Write, ioPattern: Rand, ioSize: 4Ki, ioThreads: 2, ioTotal: 1Gi, duration: 60s}}
 - {name: fio, fio: {pattern: RandReadWrite, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s}}
+- {name: rate, fio: {pattern: RandReadWrite, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateIOPS: 10}}
 `
 	var all []v1alpha1.Phase
 	if err := yaml.UnmarshalStrict([]byte(phases), &all); err != nil {

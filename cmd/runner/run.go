@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/cephtune/cephtune/internal/engine/fio"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/task"
 )
 
 // exitTerminated is the conventional exit code after SIGTERM: 128 plus the signal's number.
@@ -26,33 +25,26 @@ const indexVariable = "JOB_COMPLETION_INDEX"
 
 // programs returns the programs that tasks may run: the engines, and rm, which removes fio's files from a
 // claim.
-func programs() []string { return []string{"rados", "rbd", "fio", "rm"} }
+func programs() []string { return []string{"rados", "rbd", "fio", fio.Generator, "rm"} }
 
 type runFlags struct {
-	options   runner.Options
-	keyFile   string
-	tasksFile string
-	digest    string
-	listen    string
+	options runner.Options
+	keyFile string
+	digest  string
+	listen  string
 }
 
 func newRunCommand() *cobra.Command {
 	flags := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run {--key-file FILE | --tasks FILE}",
-		Short: "Carry out the manager's tasks, or those of a file",
-		Long: `Carry out the manager's tasks, or those of a file.
+		Use:   "run --key-file FILE",
+		Short: "Carry out the manager's tasks",
+		Long: `Carry out the manager's requests until the manager ends the session. The key file
+holds the 32 bytes of the session's key.
 
-With --key-file it carries out the manager's requests until the manager ends the
-session. The file holds the 32 bytes of the session's key.
-
-With --tasks it needs no connection: it carries out the tasks of a file, a JSON
-list, one after another, without start signals. It succeeds only if all tasks do.
-
-Standard output has reports in frames. With --tasks it has the reports of all tasks,
-otherwise only those of measurements and failures. Standard error has the log. The exit
-code is 143 after SIGTERM or SIGINT.`,
-		Example: "  runner run --key-file=/cephtune/session/key\n  runner run --tasks=/cephtune/tasks.json",
+Standard output has the reports of measurements and failures in frames. Standard error has
+the log. The exit code is 143 after SIGTERM or SIGINT.`,
+		Example: "  runner run --key-file=/cephtune/session/key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			flags.options.Stdout, flags.options.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -66,16 +58,14 @@ code is 143 after SIGTERM or SIGINT.`,
 func (f *runFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.keyFile, "key-file", "", "file with the key of the session")
-	flags.StringVar(&f.tasksFile, "tasks", "", "file with a JSON list of tasks to carry out without a manager")
-	cmd.MarkFlagsOneRequired("key-file", "tasks")
-	cmd.MarkFlagsMutuallyExclusive("key-file", "tasks")
-	flags.StringVar(&f.digest, "files-digest", "", "SHA-256 digest that the files in the directory of --key-file or --tasks must have (default: any)")
+	_ = cmd.MarkFlagRequired("key-file") // It fails only for an unknown flag.
+	flags.StringVar(&f.digest, "files-digest", "", "SHA-256 digest that the files in the directory of --key-file must have (default: any)")
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
 	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "parent directory of the tasks' working directories")
 	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "directory of the container's cgroup")
 	f.options.ProcDir = "/proc"
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
-	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "with --key-file, end after this long without a request or a running task")
+	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end after this long without a request or a running task")
 	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for a summary of the tasks, of at most 4096 bytes")
 }
 
@@ -83,14 +73,11 @@ func (f *runFlags) run(ctx context.Context) error {
 	if err := f.complete(); err != nil {
 		return err
 	}
-	var listener net.Listener
-	if f.keyFile != "" {
-		var err error
-		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen); err != nil {
-			return err
-		}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return err
 	}
-	err := runner.Run(ctx, f.options, listener)
+	err = runner.Run(ctx, f.options, listener)
 	if errors.Is(err, runner.ErrTerminated) {
 		return &exitError{code: exitTerminated, err: err}
 	}
@@ -105,28 +92,31 @@ func (f *runFlags) complete() (err error) {
 		return err
 	}
 	f.options.Programs = programs()
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this binary, beside which the generator is: %w", err)
+	}
+	if err := os.Setenv("PATH", os.Getenv("PATH")+":"+filepath.Dir(self)); err != nil {
+		return err
+	}
 	if f.options.Client < 0 {
 		if f.options.Client, err = clientIndex(os.Getenv(indexVariable)); err != nil {
 			return err
 		}
 	}
-	if f.keyFile != "" {
-		f.options.Key, err = os.ReadFile(f.keyFile)
-		if err == nil && len(f.options.Key) != runner.KeyBytes {
-			err = fmt.Errorf("%s has %d bytes, want the %d of a session's key", f.keyFile, len(f.options.Key), runner.KeyBytes)
-		}
-		return err
+	f.options.Key, err = os.ReadFile(f.keyFile)
+	if err == nil && len(f.options.Key) != runner.KeyBytes {
+		err = fmt.Errorf("%s has %d bytes, want the %d of a session's key", f.keyFile, len(f.options.Key), runner.KeyBytes)
 	}
-	f.options.Tasks, err = readTasks(f.tasksFile)
 	return err
 }
 
-// checkFiles compares the files in the directory of the key or of the tasks with their digest.
+// checkFiles compares the files in the directory of the key with their digest.
 func (f *runFlags) checkFiles() error {
 	if f.digest == "" {
 		return nil
 	}
-	directory := filepath.Dir(f.keyFile + f.tasksFile) // Exactly one of both is set.
+	directory := filepath.Dir(f.keyFile)
 	entries, err := os.ReadDir(directory)
 	if err != nil {
 		return err
@@ -155,20 +145,4 @@ func clientIndex(text string) (int, error) {
 		return 0, fmt.Errorf("$%s is %q, want the index of a client, from 0", indexVariable, text)
 	}
 	return index, nil
-}
-
-func readTasks(path string) ([]task.Task, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	tasks := []task.Task{}
-	// Unknown fields are refused, because ignoring a field could change the task's meaning.
-	if err := json.Unmarshal(data, &tasks, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("read the tasks in %s: %w", path, err)
-	}
-	if len(tasks) == 0 {
-		return nil, fmt.Errorf("%s has no task", path)
-	}
-	return tasks, nil
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,78 +68,86 @@ func exitOf(err error) int {
 	return 0
 }
 
+const key = "0123456789abcdef0123456789abcdef"
+
 func TestExitCodes(t *testing.T) {
-	const key = "0123456789abcdef0123456789abcdef"
-	cases := map[string]struct {
-		args []string
+	for name, c := range map[string]struct {
+		act  func(t *testing.T, address string, process *os.Process)
 		want int
 	}{
-		"all done":         {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rados","x"]}],"stepsTimeoutSeconds":5}]`)}, 0},
-		"one fails":        {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rbd","x"]}],"stepsTimeoutSeconds":5}]`)}, 1},
-		"no request comes": {[]string{"--key-file=" + file(t, key), "--listen=127.0.0.1:0", "--idle-timeout=100ms"}, 1},
-	}
-	for name, tc := range cases {
+		"the manager finishes it": {func(t *testing.T, address string, _ *os.Process) {
+			t.Helper()
+			manager, err := runner.Dial(address, []byte(key), nil)
+			if err == nil {
+				_, err = manager.Put(t.Context(), task.Task{ID: "a", Steps: []task.Command{{Argv: []string{"rados", "x"}}}, StepsTimeoutSeconds: 5})
+			}
+			if err := errors.Join(err, manager.Finish(t.Context())); err != nil {
+				t.Error(err)
+			}
+		}, 0},
+		"no request comes": {func(*testing.T, string, *os.Process) {}, 1},
+		"SIGTERM": {func(t *testing.T, _ string, process *os.Process) {
+			t.Helper()
+			if err := process.Signal(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		}, 143},
+	} {
 		t.Run(name, func(t *testing.T) {
-			message := file(t, "")
-			cmd, _ := runnerProcess(t, append(tc.args, "--termination-message="+message)...)
-			if got := exitOf(cmd.Run()); got != tc.want {
-				t.Errorf("it ended with %d, want %d", got, tc.want)
+			message, address := file(t, ""), freeAddress(t)
+			cmd, _ := runnerProcess(t, "--key-file="+file(t, key), "--listen="+address, "--idle-timeout=2s", "--termination-message="+message)
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			log := bufio.NewReader(stderr)
+			if _, err := log.ReadString('\n'); err != nil { // The runner says that it listens.
+				t.Fatal(err)
+			}
+			c.act(t, address, cmd.Process)
+			_, _ = io.Copy(io.Discard, log) // Read until the end, so that the runner never waits for the pipe.
+			if got := exitOf(cmd.Wait()); got != c.want {
+				t.Errorf("it ended with %d, want %d", got, c.want)
 			}
 			data, err := os.ReadFile(message)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var end runner.Termination
-			if err := json.Unmarshal(data, &end); err != nil || (end.Error == "") != (tc.want == 0) {
+			if err := json.Unmarshal(data, &end); err != nil || (end.Error == "") != (c.want == 0) {
 				t.Errorf("the termination message is %s, %v", data, err)
 			}
 		})
 	}
 }
 
-func TestSIGTERMEndsWith143(t *testing.T) {
-	cmd, out := runnerProcess(t, "--tasks="+file(t, `[{"id":"a","measure":{"argv":["rados","sleep"],"format":"rados-bench-text"},"measureTimeoutSeconds":60}]`))
-	stderr, err := cmd.StderrPipe()
+// freeAddress returns an address of this host on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stderr.Read(make([]byte, 1)); err != nil { // The runner logs what it runs.
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	go func() { // Read until the end, so that the runner never waits for the pipe.
-		for b := make([]byte, 1024); err == nil; {
-			_, err = stderr.Read(b)
-		}
-	}()
-	state, waitErr := cmd.Process.Wait()
-	if waitErr != nil || state.ExitCode() != 143 {
-		t.Errorf("it ended with %v, %v, want 143", state, waitErr)
-	}
-	_ = cmd.Wait() // This only waits for the output.
-	if reports, err := runner.ReadFrames(strings.NewReader(out.String()), nil); err != nil || len(reports) != 1 || reports[0].State != task.Cancelled {
-		t.Errorf("the log has %+v, %v", reports, err)
-	}
+	defer listener.Close() //nolint:errcheck // Nothing was written.
+	return listener.Addr().String()
 }
 
 // The manager cannot read a Secret, so the runner checks that it mounts the manager's.
 func TestFilesOfAnotherSecretAreRefused(t *testing.T) {
-	ours := map[string][]byte{"tasks.json": []byte(`[{"id":"a","steps":[{"argv":["rados","x"]}],"stepsTimeoutSeconds":5}]`), "keyring": []byte("key")}
+	ours := map[string][]byte{"session.key": []byte(key), "keyring": []byte("key")}
 	for name, c := range map[string]struct {
 		change func(map[string][]byte)
-		want   int
+		want   string
 	}{
-		"ours":             {func(map[string][]byte) {}, 0},
-		"other tasks":      {func(f map[string][]byte) { f["tasks.json"] = append(f["tasks.json"], '\n') }, 1},
-		"another keyring":  {func(f map[string][]byte) { f["keyring"] = []byte("kez") }, 1},
-		"an added file":    {func(f map[string][]byte) { f["ceph.conf"] = nil }, 1},
-		"divided anew":     {func(f map[string][]byte) { delete(f, "keyring"); f["keyrin"] = []byte("gkey") }, 1},
-		"Kubernetes' link": {func(f map[string][]byte) { f["..data"] = nil }, 0},
+		"ours":             {func(map[string][]byte) {}, "no request reached this runner"},
+		"another key":      {func(f map[string][]byte) { f["session.key"] = []byte(strings.Repeat("k", 32)) }, "another user"},
+		"another keyring":  {func(f map[string][]byte) { f["keyring"] = []byte("kez") }, "another user"},
+		"an added file":    {func(f map[string][]byte) { f["ceph.conf"] = nil }, "another user"},
+		"divided anew":     {func(f map[string][]byte) { delete(f, "keyring"); f["keyrin"] = []byte("gkey") }, "another user"},
+		"Kubernetes' link": {func(f map[string][]byte) { f["..data"] = nil }, "no request reached this runner"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory, files := t.TempDir(), maps.Clone(ours)
@@ -146,9 +157,10 @@ func TestFilesOfAnotherSecretAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			cmd, _ := runnerProcess(t, "--tasks="+filepath.Join(directory, "tasks.json"), "--files-digest="+runner.FilesDigest(ours))
-			if got := exitOf(cmd.Run()); got != c.want {
-				t.Errorf("it ended with %d, want %d", got, c.want)
+			_, err := run("", "run", "--work-dir="+t.TempDir(), "--idle-timeout=50ms", "--listen=127.0.0.1:0",
+				"--key-file="+filepath.Join(directory, "session.key"), "--files-digest="+runner.FilesDigest(ours))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want one with %q", err, c.want)
 			}
 		})
 	}
@@ -162,17 +174,13 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		want  string
 	}{
 		"nothing to go by":  {"", nil, "key-file"},
-		"both":              {"", []string{key, "--tasks=x"}, "tasks"},
 		"a short key":       {"", []string{"--key-file=" + file(t, "k")}, "has 1 bytes, want the 32"},
 		"no key":            {"", []string{"--key-file=none"}, "no such file"},
 		"never idle":        {"", []string{key, "--idle-timeout=0s"}, "--idle-timeout"},
 		"an index":          {"x", []string{key}, "JOB_COMPLETION_INDEX"},
 		"no address":        {"", []string{key, "--listen=nowhere"}, "nowhere"},
-		"no tasks":          {"", []string{"--tasks=" + file(t, "[]")}, "no task"},
-		"an unknown field":  {"", []string{"--tasks=" + file(t, `[{"id":"a","shell":true}]`)}, "shell"},
-		"another program":   {"", []string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["sh"]}],"stepsTimeoutSeconds":1}]`)}, "rados, rbd, fio"},
 		"an argument":       {"", []string{key, "more"}, "more"},
-		"a folder of nails": {"", []string{"--tasks=" + file(t, `[{"id":"a"}]`), "--work-dir=/dev/null/x"}, "working directories"},
+		"a folder of nails": {"", []string{key, "--listen=127.0.0.1:0", "--work-dir=/dev/null/x"}, "working directories"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,129 +12,95 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/conclusion"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// effect is the outcome of a step.
-type effect struct {
-	// outcome replaces the outcome in the plan if outcome.Reason is not empty.
-	outcome kstatus.Outcome
-	// again is the delay of the next pass, unless an event starts it earlier; 0 waits for an event. A step
-	// that changes a Job or a runner's task causes such an event.
-	again time.Duration
-	// finished says that a teardown is complete.
-	finished bool
-	// edit changes status, in addition to the outcome.
-	edit func(*v1alpha1.CephBenchmarkStatus)
-	// event is about the run that the step concluded; nil without one. record emits it after writing status.
-	event *kstatus.Outcome
-	// invalid says in one word, for metrics, why the run that the step concluded is invalid; "" if it is
-	// valid.
-	invalid string
-	// outage is the outcome of the concluded run's outage, for metrics.
-	outage outageEnd
-}
+// effect is the outcome of a step. A step that changes a Job or a runner's task causes an event, which starts the next
+// pass.
+type effect = reconcile.Effect[v1alpha1.CephBenchmarkStatus]
 
 // now returns an effect that requests the next pass without delay.
-func now() effect { return effect{again: reconcile.AtOnce} }
+func now() effect { return effect{Again: reconcile.AtOnce} }
 
-// act carries out the step of a plan, and records in memory what the plan waits for.
-func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
-	came, err := r.carryOut(ctx, seen, p)
-	if seen.memory != nil {
-		seen.memory.noteWait(p, came, err, seen.now)
-	}
-	return came, err
+// pass is what a step works with: the facts, which have the memory as it was before the step, and the memory that the
+// step changes.
+type pass struct {
+	facts
+
+	memory *memory
 }
 
-// noteWait records what the pass waits for, since when, and the latest error or message of that wait.
-func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
-	if p.step == stepLock {
-		return // Taking or renewing the lock must not restart the clock of another wait.
-	}
-	if p.removes {
-		m.removal.Begin(p.run, now)
-	}
-	if m.waits.Note(p.patience.For, now) {
-		m.trouble = ""
-	}
-	switch {
-	case err != nil:
-		m.trouble = err.Error()
-	case came.outcome.Message != "":
-		m.trouble = came.outcome.Message
-	}
+// act carries out the step of a plan, and returns what the memory becomes.
+func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, memory, error) {
+	after := seen.memory
+	done, err := r.carryOut(ctx, pass{facts: seen, memory: &after}, p)
+	return done, after, err
 }
 
-func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, error) {
-	switch p.step {
-	case stepNone, stepIdle, stepStall:
-		return effect{again: p.again}, nil
-	case stepWait:
-		return r.waitFor(seen, p), nil
-	case stepAcknowledge:
+func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, error) {
+	switch p.Step {
+	case reconcile.StepNone, reconcile.StepIdle, reconcile.StepStall:
+		return effect{}, nil
+	case reconcile.StepWait:
+		r.waitFor(seen, p)
+		return effect{}, nil
+	case reconcile.StepAcknowledge:
 		_, err := r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
 		return effect{}, err
-	case stepProtect:
-		return now(), r.protect(ctx, seen.benchmark)
-	case stepBegin:
+	case reconcile.StepProtect:
+		return now(), reconcile.AddFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
+	case reconcile.StepBegin:
 		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
-	case stepLock:
+	case reconcile.StepLock:
 		return r.takeLock(ctx, seen)
 	case stepPrepare:
 		return r.prepare(ctx, seen, p)
-	case stepReplace, stepRemoveUnrecorded:
-		return r.replaceJob(ctx, seen, p)
+	case stepRemoveUnrecorded:
+		return effect{Again: time.Second}, r.removeUnrecorded(ctx, seen)
 	case stepMove:
 		return r.makeMove(ctx, seen, p)
 	case stepTakeOSDsDown, stepRestoreOSDs:
 		return r.carryOutOutage(ctx, seen, p)
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
-	case stepFail:
-		return failed(seen, p.outcome), nil
+	case reconcile.StepFail:
+		return failed(seen, p.Outcome), nil
 	case stepTearDown:
 		return r.tearDown(ctx, seen, p)
 	case stepRemoveFinalizer:
-		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
+		return effect{Gone: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
 	default:
-		return effect{}, fmt.Errorf("no action for step %q", p.step)
+		return effect{}, fmt.Errorf("no action for step %q", p.Step)
 	}
 }
 
 // waitFor carries out a wait. If it waits for a quiescent cluster, it requests a sample now. If the reason
 // for the wait is in the last survey, it requests a new survey.
-func (r *Reconciler) waitFor(seen facts, p plan) effect {
-	if p.surveys {
-		seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()
+func (r *Reconciler) waitFor(seen pass, p plan) {
+	if p.Detail.removes {
+		seen.memory.removal.Begin(p.Detail.run, seen.now)
 	}
-	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
+	if p.Detail.surveys {
+		seen.live.StartWatch(r.Ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()
+	}
+	if p.Outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
 		seen.live.Hurry()
 	}
-	return effect{again: p.again}
-}
-
-// protect adds the finalizer.
-func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
-	status := b.Status.DeepCopy() // AddFinalizer overwrites b with the API server's answer; keep the status that this pass observed.
-	if err := reconcile.AddFinalizer(ctx, r.client, b, Finalizer); err != nil {
-		return err
-	}
-	b.Status = *status
-	return nil
 }
 
 // beginSession resets status for a new run ID, and leaves status as it is for a paused run ID. No object of
 // the session exists now (a pause removes them all), so this process will know all objects of the session.
-func (r *Reconciler) beginSession(seen facts) effect {
+func (r *Reconciler) beginSession(seen pass) effect {
 	b := seen.benchmark
-	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
-	begun.Memory.fromBeginning = true
-	drawn := begun.Memory.drawNonce()
-	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) {
+	session := clientjob.SessionOf(b.UID, b.Spec.RunID).ID()
+	r.live.Of(client.ObjectKeyFromObject(b), session)
+	begun := newMemory()
+	begun.fromBeginning = true
+	drawn := begun.drawNonce()
+	r.passes.Begin(b, session, begun)
+	return effect{Again: reconcile.AtOnce, Outcome: lookingAtCluster(), Edit: func(s *v1alpha1.CephBenchmarkStatus) {
 		conclusion.Begin(s, b.Spec.RunID, seen.now)
 		drawn(s)
 		s.Trial = seen.admission.Trial
@@ -142,45 +108,45 @@ func (r *Reconciler) beginSession(seen facts) effect {
 }
 
 // makeMove carries out the plan's move: the next action with runners or with the OSDs' caches.
-func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
-	runners, tasks := seen.party(p.move)
-	switch p.move.Kind {
+func (r *Reconciler) makeMove(ctx context.Context, seen pass, p plan) (effect, error) {
+	runners, tasks := seen.party(p.Detail.move)
+	switch p.Detail.move.Kind {
 	case workload.MoveAssign:
-		return effect{edit: markRunning(seen, p)}, clientview.Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
-			_, err := c.Put(ctx, p.move.Tasks[i])
+		return effect{Edit: markRunning(seen, p)}, clientview.Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+			_, err := c.Put(ctx, p.Detail.move.Tasks[i])
 			return err
 		})
 	case workload.MoveStart:
-		return effect{}, clientview.Start(ctx, runners, p.move.ID, &seen.memory.noted, r.now())
+		return effect{}, clientview.Start(ctx, runners, p.Detail.move.ID, &seen.memory.noted, r.Now())
 	case workload.MoveCancel:
-		return effect{again: time.Second}, clientview.Cancel(ctx, runners, tasks, p.move.ID)
+		return effect{Again: time.Second}, clientview.Cancel(ctx, runners, tasks, p.Detail.move.ID)
 	case workload.MoveDropCaches:
-		return now(), r.dropCaches(ctx, seen, p.move.ID)
+		return now(), r.dropCaches(ctx, seen, p.Detail.move.ID)
 	case workload.MoveReadPilot:
-		return now(), r.readPilot(ctx, seen, p.move.ID)
+		return now(), r.readPilot(ctx, seen, p.Detail.move.ID)
 	default:
-		return effect{}, fmt.Errorf("no action for move %q", p.move.Kind)
+		return effect{}, fmt.Errorf("no action for move %q", p.Detail.move.Kind)
 	}
 }
 
 // dropTimeout is how long OSDs may take to drop their caches.
 const dropTimeout = 2 * time.Minute
 
-func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) error {
+func (r *Reconciler) dropCaches(ctx context.Context, seen pass, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
 	defer cancel()
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.CacheDropper)
+	connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.CacheDropper)
 	if err != nil {
 		return err
 	}
-	if err := r.ceph.DropOSDCaches(ctx, at); err != nil {
+	if err := r.Ceph.DropOSDCaches(ctx, connection); err != nil {
 		return fmt.Errorf("drop the caches of the OSDs: %w", err)
 	}
 	seen.memory.noted.CachesDropped[id] = true
 	return nil
 }
 
-func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error {
+func (r *Reconciler) readPilot(ctx context.Context, seen pass, id string) error {
 	slowest, err := conclusion.SlowestSeconds(ctx, reporters(seen.runners), id)
 	if err != nil {
 		return err
@@ -191,12 +157,12 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 
 // markRunning returns an edit of status. If the plan assigns the run's first phase to the clients, the edit
 // marks the run as running. Otherwise it changes nothing.
-func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
+func markRunning(seen pass, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
-		if p.move.ID != workload.TaskID(p.run, seen.script.Phases[0].Name) {
+		if p.Detail.move.ID != workload.TaskID(p.Detail.run, seen.script.Phases[0].Name) {
 			return
 		}
 		start := metav1.NewTime(seen.now)
-		conclusion.SetRun(s, v1alpha1.BenchmarkRun{Number: p.run, State: v1alpha1.RunRunning, StartTime: &start})
+		conclusion.SetRun(s, v1alpha1.BenchmarkRun{Number: p.Detail.run, State: v1alpha1.RunRunning, StartTime: &start})
 	}
 }

@@ -48,7 +48,7 @@ func (f facts) begun(run int32) bool {
 // everyone returns the runners of the clients and the background load.
 func (f facts) everyone() []clientview.View {
 	all := make([]clientview.View, 0, len(f.runners)+1)
-	for i := range int(f.spec.Template.Clients.Count) {
+	for i := range f.clients() {
 		if view, ok := f.runners[i]; ok {
 			all = append(all, view)
 		}

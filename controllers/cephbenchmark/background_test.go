@@ -13,16 +13,22 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
+// asidePhase is the phase that aBackground names.
+func asidePhase() v1alpha1.Phase {
+	return v1alpha1.Phase{Name: "aside", Fio: &v1alpha1.Fio{
+		Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, RateIOPS: new(int64(100)),
+		Duration: metav1.Duration{Duration: time.Minute},
+	}}
+}
+
 func aBackground() *v1alpha1.BackgroundLoad {
 	return &v1alpha1.BackgroundLoad{
-		Fio: &v1alpha1.Fio{
-			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, RateIOPS: new(int64(100)),
-			Duration: metav1.Duration{Duration: time.Minute},
-		},
+		Phase:     "aside",
 		Ramp:      &metav1.Duration{},
 		Resources: v1alpha1.ClientResources{CPU: resource.MustParse("250m"), Memory: resource.MustParse("256Mi")},
 		Nodes:     []v1alpha1.NodeName{"b"},
@@ -90,7 +96,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 		},
 		"its Job was deleted": {
 			change: []func(*facts){func(f *facts) { f.background = backgroundFacts{lost: true} }},
-			want:   stepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "not by the operator",
+			want:   reconcile.StepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "not by the operator",
 		},
 		"its pod was killed": {
 			change: []func(*facts){withTask(task.Measuring, ""), func(f *facts) {
@@ -98,7 +104,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 					Name: "client", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 				}}}
 			}},
-			want: stepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "OOMKilled",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonBackgroundLoadLost, wantMessage: "OOMKilled",
 		},
 		"its pod has no node": {
 			change: []func(*facts){withTask(task.Ready, ""), func(f *facts) {
@@ -106,11 +112,11 @@ func TestDecideAboutTheBackground(t *testing.T) {
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available",
 				}}}
 			}},
-			want: stepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "of the background load: 0/3 nodes",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "of the background load: 0/3 nodes",
 		},
 		"it has not answered yet": {
 			change: []func(*facts){func(f *facts) { f.background.tasks = nil }},
-			want:   stepWait, wantReason: v1alpha1.ReasonPreparing, wantMessage: "to answer",
+			want:   reconcile.StepWait, wantReason: v1alpha1.ReasonPreparing, wantMessage: "to answer",
 		},
 		"it fails in mid-run": {
 			change: []func(*facts){withTask(task.Measuring, ""), func(f *facts) {
@@ -137,8 +143,8 @@ func TestDecideAboutTheBackground(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := decide(atWork(append([]func(*facts){background}, tc.change...)...))
-			if got.step != tc.want || got.outcome.Reason != tc.wantReason || !strings.Contains(got.outcome.Message, tc.wantMessage) {
-				t.Errorf("got %s, %+v: want %s, %s, %q", got.step, got.outcome, tc.want, tc.wantReason, tc.wantMessage)
+			if got.Step != tc.want || got.Outcome.Reason != tc.wantReason || !strings.Contains(got.Outcome.Message, tc.wantMessage) {
+				t.Errorf("got %s, %+v: want %s, %s, %q", got.Step, got.Outcome, tc.want, tc.wantReason, tc.wantMessage)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ func (f facts) target() target.Target {
 	return target.Target{
 		Template: &f.spec.Template, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,
 		OSDMap: f.memory.pool.OSDMap, MadePGs: f.memory.pool.PGs, ConfinedTo: f.osds(), Shared: f.sharesPool(),
-		Exists: f.job != nil, Reserved: f.job != nil || f.memory.standalone, Script: f.script,
+		Exists: f.job != nil, Script: f.script,
 		Pods: f.pods, BackgroundPods: f.background.pods,
 	}
 }
@@ -72,7 +72,7 @@ func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 func (f facts) wantsQuiet() bool {
 	switch {
 	case f.job == nil:
-		return f.memory.waits.For != forPreparation
+		return f.headway.Waiting.For != forPreparation
 	case !f.heard():
 		return false
 	}
@@ -86,7 +86,7 @@ func (f facts) betweenRuns() (between, strays bool) {
 }
 
 // runAtWork reports whether the wait for quiescence before the current run is over: that is so if the run has
-// begun, all runs have ended, or a client's pod has ended. A standalone client never waits.
+// begun, all runs have ended, or a client's pod has ended.
 func (f facts) runAtWork() bool {
-	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.standalone() || len(f.logs) > 0)
+	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || len(f.logs) > 0)
 }

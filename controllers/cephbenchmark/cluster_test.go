@@ -8,8 +8,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -48,17 +48,16 @@ func TestWaitForRemoval(t *testing.T) {
 		"OSDs were not asked":                    {seen: atWork(stillRemoved(-1)), waits: true},
 		"a run is at work":                       {seen: atWork(stillRemoved(48), withTask(task.Measuring, ""))},
 		"clients have not answered":              {seen: atWork(stillRemoved(48), func(f *facts) { f.tasks = nil })},
-		"a pool that is being made is no unrest": {seen: atWork(nothingMade, stillRemoved(48), func(f *facts) { f.memory.waits.For = forPreparation })},
-		"a standalone client":                    {seen: atWork(stillRemoved(-1), func(f *facts) { f.job.Annotations = map[string]string{clientjob.AnnotationStandalone: "1"} })},
+		"a pool that is being made is no unrest": {seen: atWork(nothingMade, stillRemoved(48), func(f *facts) { f.headway.Waiting.For = forPreparation })},
 		"they may be removed meanwhile":          {seen: atWork(stillRemoved(-1), func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, waits := waitForRemoval(test.seen)
-			if waits != test.waits || got.outcome.Reason != test.wantReason {
-				t.Errorf("it waits: %t, with the reason %q, want %t, %q", waits, got.outcome.Reason, test.waits, test.wantReason)
+			if waits != test.waits || got.Outcome.Reason != test.wantReason {
+				t.Errorf("it waits: %t, with the reason %q, want %t, %q", waits, got.Outcome.Reason, test.waits, test.wantReason)
 			}
-			if waits && got.patience.Within != 0 {
-				t.Errorf("it fails the benchmark after %v", got.patience.Within)
+			if waits && got.Patience.Within != 0 {
+				t.Errorf("it fails the benchmark after %v", got.Patience.Within)
 			}
 		})
 	}
@@ -67,14 +66,16 @@ func TestWaitForRemoval(t *testing.T) {
 // The wait is measured per run. Neither a new pass nor another wait in between restarts it, but the
 // next run does.
 func TestTheWaitForRemovalIsForOneRun(t *testing.T) {
-	m := newMemory(today())
+	var m memory
 	pass := func(p plan, seconds int) {
-		m.noteWait(p, effect{}, nil, today().Add(time.Duration(seconds)*time.Second))
+		(&Reconciler{}).waitFor(pass{facts: facts{now: today().Add(time.Duration(seconds) * time.Second)}, memory: &m}, p)
 	}
-	removing := func(run int32) plan { return plan{step: stepWait, removes: true, run: run} }
+	removing := func(run int32) plan {
+		return plan{Step: reconcile.StepWait, Detail: detail{removes: true, run: run}}
+	}
 	pass(removing(1), 10)
 	pass(removing(1), 20)
-	pass(plan{step: stepWait}.atMost(time.Hour, "quiet for run 1", cleaningUp()), 30)
+	pass(plan{Step: reconcile.StepWait}.AtMost(time.Hour, "quiet for run 1", cleaningUp()), 30)
 	pass(removing(1), 40)
 	now := today().Add(time.Minute)
 	if got := m.removal.Lasted(1, now); got != 50*time.Second {

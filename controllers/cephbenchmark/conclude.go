@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -20,23 +21,23 @@ import (
 
 // concludeRun judges a run by the clients' reports, and archives the result. After the last run, it also
 // concludes the benchmark. If further runs would fail like this one, it ends the benchmark as failed instead.
-func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
-	if p.wrong == "" && seen.misplacedErr != nil {
+func (r *Reconciler) concludeRun(ctx context.Context, seen pass, p plan) (effect, error) {
+	if p.Detail.wrong == "" && seen.misplacedErr != nil {
 		return effect{}, seen.misplacedErr
 	}
-	if p.wrong != "" {
+	if p.Detail.wrong != "" {
 		if err := cancelAll(ctx, seen); err != nil {
 			return effect{}, err
 		}
 	}
-	session := seen.concluded(p.run)
+	session := seen.concluded(p.Detail.run)
 	seen.memory.gathering.Charge(seen.live.Account)
-	told, err := seen.memory.gathering.Fetch(ctx, seen.script, p.run,
+	gathered, err := seen.memory.gathering.Fetch(ctx, seen.script, p.Detail.run,
 		reporters(seen.runners), seen.tasks, reporters(seen.background.runners), seen.background.tasks)
 	if err != nil {
 		return effect{}, err
 	}
-	run, err := session.Judge(p.run, p.wrong, p.fatal, told)
+	run, err := session.Judge(p.Detail.run, p.Detail.wrong, p.Detail.fatal, gathered)
 	if err != nil {
 		return effect{}, err
 	}
@@ -45,33 +46,36 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 		return effect{}, err
 	}
 	seen.memory.gathering.Empty()
-	seen.memory.runs[p.run] = run.Kept()
-	came := effect{again: reconcile.AtOnce, event: run.Event(), invalid: run.Invalid, outage: seen.outageEnd(run)}
-	came.edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.SetRun(s, stored.Entry(run)) }
+	seen.memory.runs[p.Detail.run] = run.Kept()
+	done := effect{Again: reconcile.AtOnce, Events: eventsOf(run), Recorded: func(before, after *v1alpha1.CephBenchmarkStatus) {
+		r.Counts.BenchmarkRecorded(before, after, run.Invalid)
+		r.Counts.OutageEnded(seen.outageEnd(run))
+	}}
+	done.Edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.SetRun(s, stored.Entry(run)) }
 	switch {
-	case p.fatal:
-		came.edit = func(s *v1alpha1.CephBenchmarkStatus) {
+	case p.Detail.fatal:
+		done.Edit = func(s *v1alpha1.CephBenchmarkStatus) {
 			conclusion.SetRun(s, stored.Entry(run))
-			conclusion.Fail(s, seen.now, p.outcome)
+			conclusion.Fail(s, seen.now, p.Outcome)
 		}
-		return came, nil
-	case p.run < seen.spec.Repetitions:
-		return came, nil
+		return done, nil
+	case p.Detail.run < seen.spec.Repetitions:
+		return done, nil
 	}
 	concluded, err := r.conclude(ctx, seen, session)
 	if err != nil {
 		return effect{}, err
 	}
-	came.outcome = cleaningUp()
-	came.edit = func(s *v1alpha1.CephBenchmarkStatus) {
+	done.Outcome = cleaningUp()
+	done.Edit = func(s *v1alpha1.CephBenchmarkStatus) {
 		conclusion.SetRun(s, stored.Entry(run))
 		concluded.Write(s, session)
 	}
-	return came, nil
+	return done, nil
 }
 
 // cancelAll cancels the unfinished tasks of the clients and of the background load.
-func cancelAll(ctx context.Context, seen facts) error {
+func cancelAll(ctx context.Context, seen pass) error {
 	return errors.Join(clientview.CancelAll(ctx, seen.runners, seen.tasks), clientview.CancelAll(ctx, seen.background.runners, seen.background.tasks))
 }
 
@@ -93,7 +97,7 @@ func (f facts) concluded(run int32) conclusion.Session {
 		View: f.View, TargetPools: t.PoolNames(), Pools: t.Pools(), PGs: t.PGs(), Detail: t.Detail(),
 		Disturbances: map[string][]quiescence.Disturbance{}, Outage: f.memory.outage.State, Cached: err == nil && cached,
 		Overhead: t.Overhead(), UsedBefore: f.memory.usedBefore,
-		OSDs: f.osdsInStatus(), Standalone: f.standalone(), Remark: f.remark(),
+		PoolOSDs: f.poolOSDs(), Remark: f.remark(),
 	}
 	for _, p := range f.script.Phases {
 		id := workload.TaskID(run, p.Name)
@@ -102,31 +106,49 @@ func (f facts) concluded(run int32) conclusion.Session {
 	return s
 }
 
-// outageEnd is the outcome of a run's outage, in one word, and the outage's measured cost.
-type outageEnd struct {
-	outcome string          // "" if this process neither tried to stop OSDs in the run nor refused to
-	cost    *archive.Outage // nil unless the outage was measured
+// remark returns sentences for the summary if results are from logs, or have no signature; "" otherwise.
+func (f facts) remark() string {
+	text := ""
+	if slices.ContainsFunc(f.benchmark.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" && run.ResultsDigest == "" }) {
+		text = " Results of the first runs are unsigned, because an earlier version of the operator wrote them."
+	}
+	if len(f.logs) > 0 {
+		text += " The last run is from the logs of pods that had ended."
+	}
+	return text
 }
 
-func (f facts) outageEnd(run conclusion.Run) outageEnd {
-	d := f.memory.outage
-	switch {
+// eventsOf returns the event about a concluded run.
+func eventsOf(run conclusion.Run) []reconcile.Event {
+	switch e := run.Event(); {
+	case e == nil:
+		return nil
+	case e.Reason == "RunInvalid":
+		return []reconcile.Event{reconcile.Warning(e.Reason, e.Message)}
+	default:
+		return []reconcile.Event{reconcile.Normal(e.Reason, e.Message)}
+	}
+}
+
+// outageEnd returns the outcome of a run's outage in one word, for metrics: "" if this process neither tried to stop
+// OSDs in the run nor refused to. It also returns the outage's cost, if that was measured.
+func (f facts) outageEnd(run conclusion.Run) (outcome string, cost *archive.Outage) {
+	switch d := f.memory.outage; {
 	case d.Run != run.Number || !d.Refused && d.Begin.IsZero():
-		return outageEnd{}
+		return "", nil
 	case d.Refused:
-		return outageEnd{outcome: exporter.OutageRefused}
+		return exporter.OutageRefused, nil
 	case run.Reason != "":
-		return outageEnd{outcome: exporter.OutageFailed}
+		return exporter.OutageFailed, nil
 	}
-	end := outageEnd{outcome: exporter.OutageMeasured}
 	for _, p := range run.Phases {
-		end.cost = cmp.Or(end.cost, p.Outage)
+		cost = cmp.Or(cost, p.Outage)
 	}
-	return end
+	return exporter.OutageMeasured, cost
 }
 
 // conclude combines the session's runs into the conclusion of the benchmark.
-func (r *Reconciler) conclude(ctx context.Context, seen facts, session conclusion.Session) (conclusion.Conclusion, error) {
+func (r *Reconciler) conclude(ctx context.Context, seen pass, session conclusion.Session) (conclusion.Conclusion, error) {
 	store := r.results(seen)
 	runs, err := store.Runs(ctx, seen.spec.Repetitions, seen.memory.runs)
 	if err != nil {
@@ -140,11 +162,11 @@ func (r *Reconciler) conclude(ctx context.Context, seen facts, session conclusio
 }
 
 // results returns the store of the benchmark's results.
-func (r *Reconciler) results(seen facts) runstore.Store {
-	return runstore.Store{Client: r.client, Reader: r.reader, Benchmark: seen.benchmark, MasterKey: r.masterKey}
+func (r *Reconciler) results(seen pass) runstore.Store {
+	return runstore.Store{Client: r.Client, Reader: r.Reader, Benchmark: seen.benchmark, MasterKey: r.MasterKey}
 }
 
 // failed returns the effect that fails the session with the outcome o.
-func failed(seen facts, o kstatus.Outcome) effect {
-	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Fail(s, seen.now, o) }}
+func failed(seen pass, o kstatus.Outcome) effect {
+	return effect{Again: reconcile.AtOnce, Outcome: o, Edit: func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Fail(s, seen.now, o) }}
 }

@@ -11,26 +11,24 @@ package cephbenchmark
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/live"
@@ -40,7 +38,6 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -48,7 +45,7 @@ import (
 const Name = "cephbenchmark"
 
 // Finalizer keeps a CephBenchmark until everything that was created for it is removed.
-const Finalizer = trial.Finalizer
+const Finalizer = reconcile.CleanupFinalizer
 
 // Options holds the dependencies of a Reconciler.
 type Options struct {
@@ -94,26 +91,12 @@ type Options struct {
 
 // Reconciler reconciles CephBenchmarks.
 type Reconciler struct {
-	client    client.Client
-	reader    client.Reader
-	recorder  events.EventRecorder
-	settings  *settings.Settings
-	rook      Rook
-	ceph      tuning.Ceph
-	lock      lock.Locker
-	journals  tuning.Store
-	outages   outage.Operator
-	places    Namespaces
-	keepEvery time.Duration
-	logs      clientview.Logs
-	masterKey []byte
-	counts    *exporter.Events
-	now       func() time.Time
-	// poolSettle is [Options.PoolSettle].
-	poolSettle time.Duration
-	live       *live.Sessions[memory]
-	decisions  reconcile.Decisions
-	woken      chan event.TypedGenericEvent[*v1alpha1.CephBenchmark]
+	Options
+
+	outages outage.Operator
+	live    *live.Sessions
+	passes  *passLoop
+	woken   chan event.TypedGenericEvent[*v1alpha1.CephBenchmark]
 }
 
 // New returns a Reconciler.
@@ -122,16 +105,15 @@ func New(o Options) *Reconciler {
 		o.Reached = func(tuning.Step) error { return nil }
 	}
 	r := &Reconciler{
+		Options: o,
 		outages: outage.Operator{
 			Ceph: o.Ceph, Rook: o.Rook, Store: o.Outages,
 			Writer: o.Writer, Doubts: cmp.Or(o.Doubts, &tuning.Doubts{}), Now: o.Now, Reached: o.Reached,
 		},
-		keepEvery: o.KeepEvery,
-		client:    o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
-		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
-	r.live = live.New(o.Dial, o.Budget, o.Now, r.wake, newMemory)
+	r.live = live.New(o.Dial, o.Budget, o.Now, r.wake)
+	r.passes = r.newLoop()
 	return r
 }
 
@@ -151,27 +133,20 @@ func (r *Reconciler) wake(key types.NamespacedName) {
 	}
 }
 
-// These are the shortest and the longest delay before a failed step is retried. The longest delay limits
-// how long the controller continues to wait once Ceph or the network works again.
-const (
-	retryFirst  = 100 * time.Millisecond
-	retryAtMost = 30 * time.Second
-)
-
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(r.live); err != nil {
 		return fmt.Errorf("follow sessions: %w", err)
 	}
-	if r.keepEvery > 0 {
-		keeper := &outage.Keeper{Operator: r.outages, Lock: r.lock, Reader: r.reader, Clusters: r.settings.Clusters, Every: r.keepEvery}
+	if r.KeepEvery > 0 {
+		keeper := &outage.Keeper{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: r.KeepEvery}
 		if err := mgr.Add(keeper); err != nil {
 			return fmt.Errorf("restore orphaned outages: %w", err)
 		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		WithOptions(controller.Options{MaxConcurrentReconciles: reconcile.SideBySide, RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost)}).
+		WithOptions(reconcile.Options()).
 		// The controller's own status writes do not change the generation, so they start no
 		// pass.
 		For(&v1alpha1.CephBenchmark{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -203,35 +178,52 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephBenchmark one step forward. Status is written even when
-// the step failed, so that the user sees why.
+// Reconcile moves one CephBenchmark one step forward.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	b, err := r.read(ctx, req.NamespacedName)
-	if apierrors.IsNotFound(err) {
-		r.live.Forget(req.NamespacedName) // The object may be gone without a teardown if a user removed the finalizer.
-		r.decisions.Forget(req.NamespacedName)
-		return ctrl.Result{}, nil
-	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	seen, err := r.observe(ctx, b)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	next := decide(seen)
-	r.logDecision(ctx, seen, next)
-	came, failure := r.act(ctx, seen, next)
-	r.decisions.Found(ctx, seen.benchmark, came.outcome.Reason, came.outcome.Message)
-	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{RequeueAfter: came.again}, nil
+	return r.passes.Reconcile(ctx, req)
 }
 
-// logDecision logs a decision that differs from the previous one. It skips renewals of the lock.
-func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
-	if !p.renews(seen) {
-		r.decisions.Note(ctx, seen.benchmark, p.decision(seen))
+// passLoop is the loop of CephBenchmarks.
+type passLoop = reconcile.Loop[*v1alpha1.CephBenchmark, v1alpha1.CephBenchmarkStatus, facts, detail, memory]
+
+func (r *Reconciler) newLoop() *passLoop {
+	return &passLoop{
+		Client: r.Client, Reader: r.Reader, Recorder: r.Recorder, Now: r.Now, Finalizer: Finalizer,
+		New:      func() *v1alpha1.CephBenchmark { return &v1alpha1.CephBenchmark{} },
+		Status:   statusOf,
+		Rests:    rests,
+		RunOf:    runOf,
+		Fresh:    newMemory,
+		Observe:  r.observe,
+		Decide:   decide,
+		Describe: facts.describe,
+		Act:      r.act,
+		StatusAfter: func(seen facts, after memory, p plan, e effect, failure error) *v1alpha1.CephBenchmark {
+			seen.memory = after
+			return statusAfter(seen, p, e, failure)
+		},
+		Recorded: func(before, after *v1alpha1.CephBenchmarkStatus) { r.Counts.BenchmarkRecorded(before, after, "") },
+		End: func(key types.NamespacedName) time.Duration { // There was no teardown if a user removed the finalizer.
+			r.live.Forget(key)
+			return 0
+		},
 	}
+}
+
+func statusOf(b *v1alpha1.CephBenchmark) (*v1alpha1.CephBenchmarkStatus, []metav1.Condition) {
+	return &b.Status, b.Status.Conditions
+}
+
+// rests reports whether the benchmark has ended, is torn down, is not deleted, and has no new run ID.
+func rests(b *v1alpha1.CephBenchmark) bool {
+	f := facts{benchmark: b}
+	return hasEnded(b.Status) && b.Status.ObservedRunID == b.Spec.RunID && !f.atWork() && !f.deleted()
+}
+
+// runOf returns the ID of the session in status, while something of it may exist.
+func runOf(b *v1alpha1.CephBenchmark) string {
+	if !(facts{benchmark: b}).mayHaveMade() {
+		return ""
+	}
+	return clientjob.SessionOf(b.UID, b.Status.ObservedRunID).ID()
 }

@@ -14,29 +14,12 @@ import (
 )
 
 // step names one action of the controller.
-type step string
+type step = reconcile.Step
 
 const (
-	// stepNone leaves the object alone, status included.
-	stepNone step = "None"
-	// stepIdle waits until spec.suspend is false.
-	stepIdle step = "Idle"
-	// stepStall waits until a person changes the spec, the operator config, or the permissions in the
-	// namespace.
-	stepStall step = "Stall"
-	// stepWait waits for an event, and changes nothing but status.
-	stepWait step = "Wait"
-	// stepProtect adds the finalizer before anything is created.
-	stepProtect step = "Protect"
-	// stepBegin begins a new run ID in status, or resumes a paused one.
-	stepBegin step = "Begin"
-	// stepLock takes or renews the cluster's lock, if it is the benchmark's turn.
-	stepLock step = "Lock"
 	// stepPrepare carries out the next part of preparing the scratch pool, and then creates the Jobs and
 	// the Secret.
 	stepPrepare step = "Prepare"
-	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
-	stepReplace step = "Replace"
 	// stepRemoveUnrecorded removes a Job whose UID was not recorded, so that another Job replaces it.
 	stepRemoveUnrecorded step = "RemoveUnrecorded"
 	// stepMove carries out the next move, which is an action with runners or with the OSDs' caches.
@@ -47,10 +30,6 @@ const (
 	stepRestoreOSDs step = "RestoreOSDs"
 	// stepConcludeRun judges a run by the clients' reports, and archives the result.
 	stepConcludeRun step = "ConcludeRun"
-	// stepAcknowledge records a change of the spec that keeps the run ID.
-	stepAcknowledge step = "Acknowledge"
-	// stepFail ends the session as failed.
-	stepFail step = "Fail"
 	// stepTearDown carries out the next part of the teardown.
 	stepTearDown step = "TearDown"
 	// stepRemoveFinalizer removes the finalizer, and nothing else.
@@ -58,18 +37,11 @@ const (
 )
 
 // plan is the decision of a pass, with a message for the user.
-type plan struct {
-	rule    string // the name of the rule that made the plan
-	subrule string // the name of the rule that chose preparing.Part or tearing.Part
-	step    step
-	outcome kstatus.Outcome
-	// progress describes the current work in a few words.
-	progress string
-	// again is the delay of the next pass, unless an event starts it earlier; 0 waits for an event.
-	again time.Duration
+type plan = reconcile.Plan[detail]
 
-	// patience limits how long the same plan may be repeated without progress.
-	patience reconcile.Patience
+// detail has what single steps need.
+type detail struct {
+	subrule string // the name of the rule that chose preparing.Part or tearing.Part
 
 	move  workload.Move // for stepMove
 	run   int32         // for stepMove and stepConcludeRun, and if removes is set
@@ -105,7 +77,6 @@ type rule = reconcile.Rule[facts, plan]
 // behaviour of the controller. The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // the finalizer is gone, normally after the teardown
 		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
 		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until the teardown is complete
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // the outcome is in status; only the teardown remains
@@ -134,14 +105,12 @@ func rules() []rule {
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // OSDs are about to be full, perhaps with the benchmark's own data
 		{Name: "waitForQuiet", Func: waitForQuiet},                     // until the cluster is healthy, has free space, and is quiescent
 		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited
-		{Name: "finishReplacing", Func: finishReplacing},               // continues to replace the Job of an unreachable client
 		{Name: "prepareClients", Func: prepareClients},                 // creates the pool, the Jobs and the Secret
-		{Name: "followLog", Func: followLog},                           // waits for a standalone client
 		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the last reports of a run may be in the logs of pods that have ended
+		{Name: "failStandalone", Func: failStandalone},                 // the version before let the client work without a connection to the manager
 		{Name: "failWithJob", Func: failWithJob},                       // the Job or one of its pods has ended too early, or is being deleted
 		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the Job or the pod of the background load has ended, is being deleted, or is gone
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images or quotas delay pods
-		{Name: "switchToStandalone", Func: switchToStandalone},         // the manager cannot connect to the client
 		{Name: "waitForRunners", Func: waitForRunners},                 // until all runners answer
 		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // an outage failed, so the rest of its phase is useless
 		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // a disturbance aborts the run
@@ -154,49 +123,36 @@ func rules() []rule {
 
 // decide returns the next step. It is a pure function: no client, no clock, no randomness.
 func decide(seen facts) plan {
-	p, name, _ := reconcile.First(rules(), seen)
-	p = seen.orGiveUp(p)
-	p.rule = name
+	p := reconcile.Decide(rules(), seen, seen.headway, seen.now, giveUp)
 	switch {
-	case p.step == stepTearDown:
-		p.tearing, p.subrule, _ = reconcile.First(teardown.Rules(), seen.teardown())
-	case p.step == stepPrepare && seen.preparesPool():
-		p.preparing, p.subrule, _ = reconcile.First(scratchpool.Rules(), seen.preparation())
+	case p.Step == stepTearDown:
+		p.Detail.tearing, p.Detail.subrule, _ = reconcile.First(teardown.Rules(), seen.teardown())
+	case p.Step == stepPrepare && seen.preparesPool():
+		p.Detail.preparing, p.Detail.subrule, _ = reconcile.First(scratchpool.Rules(), seen.preparation())
 	}
 	return p
 }
 
-// decision returns the plan in the form that is logged.
-func (p plan) decision(seen facts) reconcile.Decision {
-	status := seen.benchmark.Status
+// describe returns the plan in the form that is logged.
+func (f facts) describe(p plan) reconcile.Decision {
+	status := f.benchmark.Status
 	d := reconcile.Decision{
-		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: strings.TrimSpace(string(p.move.Kind) + " " + p.move.ID), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		RunID: cmp.Or(string(status.ObservedRunID), string(f.benchmark.Spec.RunID)), Rule: p.Rule, Step: string(p.Step),
+		Detail: strings.TrimSpace(string(p.Detail.move.Kind) + " " + p.Detail.move.ID), Reason: p.Outcome.Reason, Rests: p.Step == reconcile.StepNone,
+		Renews: p.Step == reconcile.StepLock && f.memory.turn.Grant != nil,
 	}
-	if p.subrule != "" {
-		d.Detail = string(p.tearing.Part) + string(p.preparing.Part) + " by " + p.subrule
+	if p.Detail.subrule != "" {
+		d.Detail = string(p.Detail.tearing.Part) + string(p.Detail.preparing.Part) + " by " + p.Detail.subrule
 	}
-	if seen.atWork() && !seen.allRunsEnded() {
-		d.Run = int(seen.currentRun())
+	if f.atWork() && !f.allRunsEnded() {
+		d.Run = int(f.currentRun())
 	}
 	return d
 }
 
-// renews reports whether the plan only renews a lock, which recurs between other steps.
-func (p plan) renews(seen facts) bool {
-	return p.step == stepLock && seen.memory != nil && seen.memory.turn.Grant != nil
-}
-
-// orGiveUp returns p, or a plan that fails the benchmark if p made no progress within its deadline.
-func (f facts) orGiveUp(p plan) plan {
-	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
-		return p
-	}
-	late := p.patience.Late
-	if f.memory.trouble != "" {
-		late.Message += " " + f.memory.trouble
-	}
-	return fail(late.Reason, late.Message)
+// giveUp returns the plan that fails the benchmark, because a plan made no progress within its deadline.
+func giveUp(seen facts, late kstatus.Outcome) plan {
+	return fail(late.Reason, strings.TrimSpace(late.Message+" "+seen.headway.Message))
 }
 
 // These are deadlines of steps that depend on other software: Rook creates a pool, clients and
@@ -207,15 +163,8 @@ const (
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits the wait of p, and gives it the name in the parameter what. If the wait takes longer than the
-// time in the parameter within, the benchmark fails with the outcome in the parameter late.
-func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
-	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
-	return p
-}
-
 func waiting(reason, message string, again time.Duration) plan {
-	return plan{step: stepWait, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: again}
+	return plan{Step: reconcile.StepWait, Outcome: kstatus.Outcome{Reason: reason, Message: message}, Again: again}
 }
 
 func preparing(message string) kstatus.Outcome {
@@ -223,5 +172,5 @@ func preparing(message string) kstatus.Outcome {
 }
 
 func fail(reason, message string) plan {
-	return plan{step: stepFail, outcome: kstatus.Outcome{Reason: reason, Message: message}}
+	return plan{Step: reconcile.StepFail, Outcome: kstatus.Outcome{Reason: reason, Message: message}}
 }

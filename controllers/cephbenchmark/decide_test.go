@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func atWork(change ...func(*facts)) facts {
 		},
 	}
 	cluster := settings.Cluster{Namespace: ref.Namespace, Name: ref.Name}
-	m := newMemory(today())
+	m := newMemory()
 	m.secretMade = true
 	f := facts{
 		now: today(), benchmark: b, spec: b.Spec, session: clientjob.Session{Name: "cephtune-0123456789"},
@@ -69,9 +70,15 @@ func atWork(change ...func(*facts)) facts {
 		c(&f)
 	}
 	if f.heard() && f.script != nil && !f.allRunsEnded() {
-		f.next = f.script.Next(f.currentRun(), f.tasksOfRun(), f.background.tasks, &f.memory.noted, f.now)
+		f.next = f.script.Next(f.currentRun(), f.tasks, f.background.tasks, &f.memory.noted, f.now)
 	}
 	return f
+}
+
+// working returns what a step works with.
+func working(seen facts) pass {
+	after := seen.memory
+	return pass{facts: seen, memory: &after}
 }
 
 func condition(f *facts, kind string) {
@@ -79,6 +86,15 @@ func condition(f *facts, kind string) {
 }
 
 func idle(f *facts) { f.benchmark.Status.Conditions = nil }
+
+// onLostNode is a session with a client on a node with which Kubernetes has lost contact.
+func onLostNode(f *facts) {
+	f.tasks, f.pods = nil, slices.Clone(f.pods)
+	f.pods[0].Spec.NodeName = "node3"
+	f.pods[0].Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+	}
+}
 
 func deleted(f *facts) { f.benchmark.DeletionTimestamp = &metav1.Time{Time: today()} }
 
@@ -101,43 +117,47 @@ func TestDecide(t *testing.T) {
 	}{
 		"a new benchmark begins": {
 			seen: atWork(idle, func(f *facts) { f.benchmark.Status = v1alpha1.CephBenchmarkStatus{} }),
-			want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
+			want: reconcile.StepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"a new benchmark that is suspended waits": {
 			seen: atWork(idle, func(f *facts) {
 				f.benchmark.Status = v1alpha1.CephBenchmarkStatus{}
 				f.benchmark.Spec.Suspend = true
 			}),
-			want: stepIdle, wantReason: v1alpha1.ReasonSuspended,
+			want: reconcile.StepIdle, wantReason: v1alpha1.ReasonSuspended,
 		},
 		"one of a cluster that is not allowed stalls": {
 			seen: atWork(idle, func(f *facts) { f.settings.Clusters = nil }),
-			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "add it to clusters",
+			want: reconcile.StepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "add it to clusters",
 		},
 		"one that lost that at work fails": {
 			seen: atWork(func(f *facts) { f.settings.Clusters = nil }),
-			want: stepFail, wantReason: v1alpha1.ReasonNotAllowed,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonNotAllowed,
 		},
 		"a pool that is not open stalls": {
 			seen: atWork(idle, func(f *facts) {
 				f.spec.Template.Target.ExistingPool = &v1alpha1.ExistingPool{Name: "prod"}
 			}),
-			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "pool prod",
+			want: reconcile.StepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "pool prod",
 		},
 		"caches without the power to drop them stall": {
 			seen: atWork(idle, func(f *facts) { f.spec.Template.OSDCaches = v1alpha1.OSDCachesDropBeforePhase }),
-			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "caches",
+			want: reconcile.StepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "caches",
 		},
 		"one in a namespace where benchmarks may not run stalls, and looks again": {
 			seen: atWork(idle, func(f *facts) { f.refused = "Not here." }),
-			want: stepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "Not here.",
+			want: reconcile.StepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "Not here.",
+		},
+		"one under a sweep that did not create it stalls": {
+			seen: atWork(idle, func(f *facts) { f.admission.Refusal = "Not yours." }),
+			want: reconcile.StepStall, wantReason: v1alpha1.ReasonNotAllowed, wantMessage: "Not yours.",
 		},
 		"a Job that is not as the manager made it": {
 			seen: atWork(func(f *facts) { f.jobMismatch = "It was changed." }),
-			want: stepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "It was changed.",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "It was changed.",
 		},
 		"nothing is made before the finalizer": {
-			seen: atWork(func(f *facts) { f.benchmark.Finalizers = nil }), want: stepProtect,
+			seen: atWork(func(f *facts) { f.benchmark.Finalizers = nil }), want: reconcile.StepProtect,
 		},
 		"a deleted one is cleaned up": {seen: atWork(deleted), want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown},
 		"a deleted one that has ended and cleaned up goes at once": {
@@ -147,63 +167,60 @@ func TestDecide(t *testing.T) {
 			seen: atWork(deleted, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }),
 			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown,
 		},
-		"a deleted one without finalizer is gone": {
-			seen: atWork(deleted, func(f *facts) { f.benchmark.Finalizers = nil }), want: stepNone,
-		},
 		"an unknown CephCluster is waited for": {
 			seen: atWork(func(f *facts) { f.rookErr = errors.New("no CephCluster") }),
-			want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "no CephCluster",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "no CephCluster",
 		},
 		"and not for ever": {
 			seen: atWork(func(f *facts) {
 				f.rookErr = errors.New("no CephCluster")
-				f.memory.waits = reconcile.Waiting{For: "cluster", Since: today().Add(-time.Hour)}
+				f.headway.Waiting = reconcile.Waiting{For: "cluster", Since: today().Add(-time.Hour)}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
 		"it may take half an hour before anything is made": {
 			seen: atWork(func(f *facts) {
 				f.job, f.rookErr = nil, errors.New("no CephCluster")
-				f.memory.waits = reconcile.Waiting{For: "cluster", Since: today().Add(-29 * time.Minute)}
+				f.headway.Waiting = reconcile.Waiting{For: "cluster", Since: today().Add(-29 * time.Minute)}
 			}),
-			want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable,
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
 		"clients end before the lock, which nothing renews": {
 			seen: atWork(func(f *facts) {
 				f.rookErr = errors.New("no CephCluster")
-				f.memory.waits = reconcile.Waiting{For: "cluster", Since: today().Add(-7 * time.Minute)}
+				f.headway.Waiting = reconcile.Waiting{For: "cluster", Since: today().Add(-7 * time.Minute)}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
 		"the lock is taken while Ceph is surveyed": {
 			seen: atWork(func(f *facts) { f.Survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"} }),
-			want: stepLock, wantReason: v1alpha1.ReasonPreparing,
+			want: reconcile.StepLock, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"others need not wait for a claim that may not be there": {
 			seen: atWork(func(f *facts) {
 				f.Survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"}
 				f.spec.Template.Target = v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "data"}}
 			}),
-			want: stepWait, wantReason: v1alpha1.ReasonPreparing,
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"Ceph is surveyed first": {
-			seen: atWork(func(f *facts) { f.Survey = nil }), want: stepWait, wantReason: v1alpha1.ReasonPreparing,
+			seen: atWork(func(f *facts) { f.Survey = nil }), want: reconcile.StepWait, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"Ceph does not answer": {
 			seen: atWork(func(f *facts) { f.Survey, f.Err = nil, errors.New("timed out") }),
-			want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "timed out",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonClusterUnreachable, wantMessage: "timed out",
 		},
 		"a claim that is missing is waited for": {
 			seen: atWork(func(f *facts) { f.claimErr = errors.New("no claim") }),
-			want: stepWait, wantReason: v1alpha1.ReasonClaimNotFound,
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonClaimNotFound,
 		},
-		"one at a time": {seen: atWork(func(f *facts) { f.locked = false }), want: stepLock},
+		"one at a time": {seen: atWork(func(f *facts) { f.locked = false }), want: reconcile.StepLock},
 		"a run does not begin while Ceph is silent": {
-			seen: atWork(), want: stepWait, wantReason: v1alpha1.ReasonWaitingForQuiescence,
+			seen: atWork(), want: reconcile.StepWait, wantReason: v1alpha1.ReasonWaitingForQuiescence,
 		},
 		"a Job that was deleted is the end": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) { f.job.DeletionTimestamp = &metav1.Time{Time: today()} }),
-			want: stepFail, wantReason: v1alpha1.ReasonClientsLost,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsLost,
 		},
 		"so is a pod that was killed": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) {
@@ -211,7 +228,7 @@ func TestDecide(t *testing.T) {
 					Name: "client", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 				}}}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "resources.memory",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "resources.memory",
 		},
 		"an evicted pod says who did it": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) {
@@ -219,7 +236,7 @@ func TestDecide(t *testing.T) {
 					Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "drain",
 				}}}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "EvictionByEvictionAPI",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsLost, wantMessage: "EvictionByEvictionAPI",
 		},
 		"a pod that no node takes": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
@@ -227,7 +244,7 @@ func TestDecide(t *testing.T) {
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available",
 				}}}
 			}),
-			want: stepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "0/3 nodes",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "0/3 nodes",
 		},
 		"a new pod that has no node yet": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
@@ -236,7 +253,7 @@ func TestDecide(t *testing.T) {
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
 				}}}
 			}),
-			want: stepWait, wantReason: v1alpha1.ReasonPreparing, wantMessage: "New pods are waiting for a node and their volumes.",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonPreparing, wantMessage: "New pods are waiting for a node and their volumes.",
 		},
 		"and that none takes within the time for it": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
@@ -245,7 +262,7 @@ func TestDecide(t *testing.T) {
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available",
 				}}}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonUnschedulable,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonUnschedulable,
 		},
 		"an image that cannot be had": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
@@ -253,34 +270,59 @@ func TestDecide(t *testing.T) {
 					Image: "typo:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}},
 				}}}
 			}),
-			want: stepWait, wantReason: v1alpha1.ReasonImagePullFailed, wantMessage: "typo:1",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonImagePullFailed, wantMessage: "typo:1",
 		},
 		"a quota that is too small": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) { f.pods, f.hint = nil, "exceeded quota: small" }),
-			want: stepWait, wantReason: v1alpha1.ReasonClientsRefused, wantMessage: "exceeded quota",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonClientsRefused, wantMessage: "exceeded quota",
 		},
 		"a runner that is slow to answer": {
-			seen: atWork(func(f *facts) { f.tasks = nil }), want: stepWait, wantReason: v1alpha1.ReasonPreparing,
+			seen: atWork(func(f *facts) { f.tasks = nil }), want: reconcile.StepWait, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"a network without a way in": {
 			seen: atWork(func(f *facts) {
 				f.tasks = nil
 				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-20 * time.Second)}}
 			}),
-			want: stepWait, wantReason: v1alpha1.ReasonClientsUnreachable, wantMessage: "7480",
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonClientsUnreachable, wantMessage: "kubectl get networkpolicy -n bench",
 		},
 		"for too long": {
 			seen: atWork(func(f *facts) {
 				f.tasks = nil
-				f.memory.reached = true
 				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-3 * time.Minute)}}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonClientsUnreachable,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsUnreachable,
 		},
-		"a phase is measured": {seen: atWork(withTask(task.Measuring, "")), want: stepWait, wantReason: v1alpha1.ReasonRunning},
+		"because its node is lost": {
+			seen: atWork(onLostNode, func(f *facts) {
+				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-20 * time.Second)}}
+			}),
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonNodeLost, wantMessage: "node node3",
+		},
+		"which is lost for too long": {
+			seen: atWork(onLostNode, func(f *facts) {
+				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-3 * time.Minute)}}
+			}),
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonNodeLost, wantMessage: "node node3",
+		},
+		"Kubernetes evicts the pod of a lost node": {
+			seen: atWork(onLostNode, func(f *facts) { f.pods[0].DeletionTimestamp = &metav1.Time{Time: today()} }),
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonNodeLost, wantMessage: "node node3",
+		},
+		"a lost kubelet does not matter while the client answers": {
+			seen: atWork(onLostNode, func(f *facts) { f.tasks = newTasks() }, withTask(task.Measuring, "")), want: reconcile.StepWait, wantReason: v1alpha1.ReasonRunning,
+		},
+		"a client that the version before let work alone": {
+			seen: atWork(func(f *facts) {
+				f.tasks = nil // Its runner accepts no requests.
+				f.job.Annotations = map[string]string{"cephtune.dev/alone-from-run": "1"}
+			}),
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsUnreachable, wantMessage: "7480",
+		},
+		"a phase is measured": {seen: atWork(withTask(task.Measuring, "")), want: reconcile.StepWait, wantReason: v1alpha1.ReasonRunning},
 		"a phase is measured, and the benchmark suspended": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) { f.benchmark.Spec.Suspend = true }),
-			want: stepWait, wantReason: v1alpha1.ReasonRunning,
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonRunning,
 		},
 		"a suspended one pauses between phases": {
 			seen: atWork(withTask(task.Done, ""), func(f *facts) {
@@ -303,35 +345,35 @@ func TestDecide(t *testing.T) {
 		},
 		"a Job that somebody has deleted": {
 			seen: atWork(func(f *facts) { f.job, f.jobLost = nil, true }),
-			want: stepFail, wantReason: v1alpha1.ReasonClientsLost,
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsLost,
 		},
 		"the preparation takes too long": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
-				f.job, f.memory.trouble = nil, "Rook is slow"
-				f.memory.waits = reconcile.Waiting{For: forPreparation, Since: today().Add(-time.Hour)}
+				f.job, f.headway.Message = nil, "Rook is slow"
+				f.headway.Waiting = reconcile.Waiting{For: forPreparation, Since: today().Add(-time.Hour)}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonNotPrepared, wantMessage: "Rook is slow",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonNotPrepared, wantMessage: "Rook is slow",
 		},
 		"clients without progress": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
-				f.memory.waits = reconcile.Waiting{For: "Start r1-p1", Since: today().Add(-time.Hour)}
+				f.headway.Waiting = reconcile.Waiting{For: "Start r1-p1", Since: today().Add(-time.Hour)}
 			}),
-			want: stepFail, wantReason: v1alpha1.ReasonPhaseFailed, wantMessage: "made no progress",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonPhaseFailed, wantMessage: "made no progress",
 		},
 		"a spec that is impossible here": {
 			seen: atWork(func(f *facts) { f.scriptErr = errors.New("no cache is known") }),
-			want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "no cache",
+			want: reconcile.StepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "no cache",
 		},
 		"a change after the end is noted": {
 			seen: atWork(idle, func(f *facts) {
 				condition(f, v1alpha1.ConditionComplete)
 				f.benchmark.Generation = 5
 			}),
-			want: stepAcknowledge,
+			want: reconcile.StepAcknowledge,
 		},
 		"a run ID that is new replaces one without clients": {
 			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID = nil, "2" }),
-			want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
+			want: reconcile.StepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"unless that has left something, which goes first": {
 			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID, f.inCeph = nil, "2", true }),
@@ -343,7 +385,7 @@ func TestDecide(t *testing.T) {
 		"a run whose phases are done is concluded": {seen: atWork(withTask(task.Done, "")), want: stepConcludeRun},
 		"a run ID that is new waits for the one at work": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) { f.benchmark.Spec.RunID = "2" }),
-			want: stepWait, wantReason: v1alpha1.ReasonRunning,
+			want: reconcile.StepWait, wantReason: v1alpha1.ReasonRunning,
 		},
 		"results are in status, the rest goes": {
 			seen: atWork(func(f *facts) { condition(f, v1alpha1.ConditionComplete) }),
@@ -351,24 +393,24 @@ func TestDecide(t *testing.T) {
 		},
 		"a benchmark that has ended is left alone": {
 			seen: atWork(idle, func(f *facts) { condition(f, v1alpha1.ConditionFailed) }),
-			want: stepNone,
+			want: reconcile.StepNone,
 		},
 		"unless its run ID is new": {
 			seen: atWork(idle, func(f *facts) {
 				condition(f, v1alpha1.ConditionComplete)
 				f.benchmark.Spec.RunID = "2"
 			}),
-			want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
+			want: reconcile.StepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := decide(tc.seen)
-			if got.step != tc.want || got.outcome.Reason != tc.wantReason {
-				t.Errorf("decided %s (%s: %s), want %s (%s)", got.step, got.outcome.Reason, got.outcome.Message, tc.want, tc.wantReason)
+			if got.Step != tc.want || got.Outcome.Reason != tc.wantReason {
+				t.Errorf("decided %s (%s: %s), want %s (%s)", got.Step, got.Outcome.Reason, got.Outcome.Message, tc.want, tc.wantReason)
 			}
-			if !strings.Contains(got.outcome.Message, tc.wantMessage) {
-				t.Errorf("message %q does not tell %q", got.outcome.Message, tc.wantMessage)
+			if !strings.Contains(got.Outcome.Message, tc.wantMessage) {
+				t.Errorf("message %q does not tell %q", got.Outcome.Message, tc.wantMessage)
 			}
 		})
 	}

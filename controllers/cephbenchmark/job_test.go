@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,16 +22,16 @@ import (
 
 func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 	old := settings.Cluster{Namespace: "rook-old", Name: "c", ToolsImage: "tools:ceph18"}
-	r := &Reconciler{settings: &settings.Settings{
+	r := &Reconciler{Options: Options{Settings: &settings.Settings{
 		Clusters: []settings.Cluster{old, {Namespace: "rook-new", Name: "c"}},
 		Images:   settings.Images{Tools: "tools:ceph20", Runner: "runner"},
-	}}
+	}}}
 	for namespace, want := range map[string]string{"rook-old": "tools:ceph18", "rook-new": "tools:ceph20"} {
-		cluster, _ := r.settings.Cluster(v1alpha1.ClusterReference{Namespace: namespace, Name: "c"})
-		j, err := r.jobSpec(facts{
-			benchmark: &v1alpha1.CephBenchmark{}, cluster: cluster, rook: &rook.ClusterInfo{}, memory: &memory{}, script: &workload.Script{},
+		cluster, _ := r.Settings.Cluster(v1alpha1.ClusterReference{Namespace: namespace, Name: "c"})
+		j, err := r.jobSpec(pass{facts: facts{
+			benchmark: &v1alpha1.CephBenchmark{}, cluster: cluster, rook: &rook.ClusterInfo{}, script: &workload.Script{},
 			spec: v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{BackgroundLoad: aBackground()}},
-		})
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,14 +58,15 @@ func TestAJobWhoseAnswerWasLostIsFound(t *testing.T) {
 			return errors.Join(server.Create(ctx, o, opts...), context.DeadlineExceeded)
 		},
 	})
-	r := &Reconciler{client: behind, reader: server, masterKey: make([]byte, 32)}
+	r := &Reconciler{Options: Options{Client: behind, Reader: server, MasterKey: make([]byte, 32)}}
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
-	seen := facts{benchmark: b, session: clientjob.SessionOf(b.UID, ""), memory: newMemory(time.Time{})}
+	seen := working(facts{benchmark: b, session: clientjob.SessionOf(b.UID, "")})
 	seen.memory.drawNonce()(&b.Status)
 	if _, err := r.makeJob(t.Context(), seen, clientjob.Spec{Benchmark: b, Session: seen.session, Script: &workload.Script{}}, clientjob.Input{}); err == nil {
 		t.Fatal("the answer was not lost")
 	}
-	if err := r.observeJob(t.Context(), &seen); err != nil || seen.unrecorded == nil {
-		t.Errorf("the next pass finds %v, %v", seen.unrecorded, err)
+	next := facts{benchmark: b, session: seen.session, memory: *seen.memory}
+	if err := r.observeJob(t.Context(), &next); err != nil || next.unrecorded == nil {
+		t.Errorf("the next pass finds %v, %v", next.unrecorded, err)
 	}
 }

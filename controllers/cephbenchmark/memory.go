@@ -1,17 +1,13 @@
 package cephbenchmark
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
-	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/teardown"
 	"github.com/cephtune/cephtune/internal/turn"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -19,8 +15,8 @@ import (
 
 // memory holds knowledge of a session that only this process has. A restart of the manager loses it, and
 // with it the proof that clients started together. The current run is then invalid if one of its phases has
-// started on several clients. remember, observeOutage and readLogs store observations in memory, and act
-// records the steps that it carries out. Rules only read memory.
+// started on several clients. remember, observeOutage and readLogs add observations to the facts' copy, and a
+// step changes the copy of its pass. The loop owns the memory, and keeps that of the last pass.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
@@ -28,10 +24,6 @@ type memory struct {
 	gathering conclusion.Gathering
 	// runs holds the outcomes of the runs that this process has concluded.
 	runs map[int32]conclusion.Run
-	// waits is what the last pass waited for; passes that only take or renew the lock do not count. trouble
-	// is the latest error or message during that wait.
-	waits   reconcile.Waiting
-	trouble string
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.
 	removal quiescence.Removal
 	// fromBeginning says that this process began the session, and so knows all objects of the session.
@@ -41,8 +33,6 @@ type memory struct {
 	turn turn.Turn
 	// pool is how far the preparation of the scratch pool has come.
 	pool scratchpool.Preparation
-	// statusWrittenAt is when this process last wrote status, or first saw the session.
-	statusWrittenAt time.Time
 	// nonce is the nonce that this process has drawn for the next Job; "" once it has tried to create a Job
 	// with it. taken says that another object had the name of a Job that this process tried to create.
 	nonce string
@@ -55,13 +45,8 @@ type memory struct {
 
 	secretMade bool
 	usedBefore int64
-	// reached says that at least one client's runner has answered.
-	reached bool
-	// standalone says that this process replaces the client by a standalone client. planned holds the tasks
-	// of a standalone client. logs holds the logs that were read, by pod.
-	standalone bool
-	planned    []task.Task
-	logs       map[types.UID]*clientview.Log
+	// logs holds the logs that were read, by pod.
+	logs map[types.UID]*clientview.Log
 	// outage is the state of the current run's outage.
 	outage outage.Session
 	// teardown is how far the teardown has come.
@@ -83,10 +68,6 @@ func (m *memory) remember(f facts) {
 		m.pool.Note(f.preparation())
 	}
 	m.pool.OSDs = f.osds()
-	m.reached = m.reached || f.answered
-	if f.planned != nil {
-		m.planned = f.planned
-	}
 	if f.tearingDown() && f.tasks != nil && f.target().Full() {
 		m.teardown.OSDsAreFull()
 	}
@@ -101,11 +82,10 @@ func (m *memory) remember(f facts) {
 }
 
 // newMemory returns the memory of a session that this process has not seen before.
-func newMemory(now time.Time) *memory {
-	return &memory{
-		noted:           *workload.NewNotes(),
-		statusWrittenAt: now,
-		runs:            map[int32]conclusion.Run{},
-		logs:            map[types.UID]*clientview.Log{},
+func newMemory() memory {
+	return memory{
+		noted: *workload.NewNotes(),
+		runs:  map[int32]conclusion.Run{},
+		logs:  map[types.UID]*clientview.Log{},
 	}
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -26,11 +25,11 @@ import (
 	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
-	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -56,7 +55,7 @@ type facts struct {
 	locked  bool // the session has the lock, and need not renew it yet
 
 	job     *batchv1.Job
-	jobLost bool // the Job was created and is gone, but not because a standalone client replaces it
+	jobLost bool // the Job was created and is gone, but not because the operator replaces it
 	// jobMismatch says how the Job differs from the one that the manager created. The manager ignores the
 	// spec that is stored in such a Job. If another user created the Job, job is nil.
 	jobMismatch clientjob.Mismatch
@@ -73,8 +72,10 @@ type facts struct {
 
 	background backgroundFacts // observations of the background load
 
-	live   *live.Session[memory]
-	memory *memory
+	live   *live.Session
+	memory memory
+	// headway says what the session waits for, and since when.
+	headway reconcile.Headway
 	clusterwatch.View
 
 	datasetBytes int64 // bytes that each client prefills
@@ -107,25 +108,22 @@ type facts struct {
 	// if the benchmark runs for itself.
 	untrusted string
 
-	runners  map[int]clientview.View
-	answered bool                    // at least one client's runner has answered
-	logs     map[int]*clientview.Log // logs of clients whose state only logs show
-	planned  []task.Task             // the tasks of a standalone client, if its log was read
-	tasks    workload.Tasks          // nil until all clients' runners have answered
-	next     workload.Move
+	runners map[int]clientview.View
+	logs    map[int]*clientview.Log // logs of clients whose pods have ended
+	tasks   workload.Tasks          // nil until all clients' runners have answered
+	next    workload.Move
 }
 
 // observe gathers the facts. It changes nothing in Kubernetes or Ceph. It reads only as much as the stage
 // of the benchmark needs: nothing if the benchmark has ended, is torn down, and has no new run ID.
 // [memory.remember] stores the observations that later passes need.
-func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
-	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
+func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, error) {
+	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway}
 	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)
 	}
 	seen.live = r.live.Of(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
-	seen.memory = seen.live.Memory
 	var err error
 	if err = r.observeJob(ctx, &seen); err != nil {
 		return facts{}, err
@@ -133,7 +131,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if seen.untrusted, err = seen.whyUntrusted(); err != nil {
 		return facts{}, err
 	}
-	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
+	if seen.cluster, seen.known = r.Settings.Cluster(seen.spec.ClusterRef); !seen.known {
 		seen.memory.remember(seen)
 		return seen, nil
 	}
@@ -167,14 +165,14 @@ func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err er
 	if seen.deleted() || seen.benchmark.Spec.Suspend || hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID {
 		return nil
 	}
-	seen.refused, err = r.places.Refusal(ctx, seen.benchmark.Namespace)
+	seen.refused, err = r.Namespaces.Refusal(ctx, seen.benchmark.Namespace)
 	if err != nil || seen.refused != "" {
 		return err
 	}
 	if seen.admission, err = r.admit(ctx, seen.benchmark); err != nil {
 		return err
 	}
-	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
+	if seen.cluster, seen.known = r.Settings.Cluster(seen.spec.ClusterRef); !seen.known {
 		return nil
 	}
 	return r.observeClaims(ctx, seen)
@@ -183,7 +181,7 @@ func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err er
 // observeClaims checks whether the target may use or create claims.
 func (r *Reconciler) observeClaims(ctx context.Context, seen *facts) (err error) {
 	if seen.job == nil && !seen.jobLost && !seen.tearingDown() {
-		seen.refused, err = claims.UseOf(seen.benchmark.Namespace, seen.spec.Template).Refusal(ctx, r.reader, seen.cluster)
+		seen.refused, err = claims.UseOf(seen.benchmark.Namespace, seen.spec.Template).Refusal(ctx, r.Reader, seen.cluster)
 	}
 	return err
 }
@@ -191,24 +189,24 @@ func (r *Reconciler) observeClaims(ctx context.Context, seen *facts) (err error)
 // admit decides whether a benchmark with a sweep as its controller may begin. It reads the sweep from the API
 // server, because a cache may lack the latest trial.
 func (r *Reconciler) admit(ctx context.Context, b *v1alpha1.CephBenchmark) (trial.Admission, error) {
-	owner, has := objectref.SweepOf(b)
-	if !has {
+	owner, found := objectref.SweepOf(b)
+	if !found {
 		return trial.Admission{}, nil
 	}
 	s := &v1alpha1.CephTuningSweep{}
-	err := r.reader.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: owner.Name}, s)
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: owner.Name}, s)
 	if client.IgnoreNotFound(err) != nil {
 		return trial.Admission{}, fmt.Errorf("look for the sweep of the benchmark: %w", err)
 	}
 	s.Name = owner.Name // A sweep that does not exist has no trial.
-	return trial.Admit(r.masterKey, s, b)
+	return trial.Admit(r.MasterKey, s, b)
 }
 
 // whyUntrusted returns the value of the field untrusted. A user may have edited the spec or the owner after the
 // session began. An earlier version of the operator may have begun it, without a trial.
 func (f *facts) whyUntrusted() (string, error) {
 	run := f.benchmark.Status.Trial
-	if owner, has := objectref.SweepOf(f.benchmark); run == nil && has {
+	if owner, found := objectref.SweepOf(f.benchmark); run == nil && found {
 		return trial.Refusal(owner.Name), nil
 	}
 	if run == nil {
@@ -219,21 +217,6 @@ func (f *facts) whyUntrusted() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("The spec is no longer that of run %d of CephTuningSweep %s: somebody changed runID. The run does not count.", run.Number, run.Sweep), nil
-}
-
-// read returns the object from the cache if it has ended, is torn down, is not deleted, and has no new run
-// ID. Otherwise it reads from the API server, because a cache may lack the last pass's status, and the
-// controller would repeat a step.
-func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
-	b := &v1alpha1.CephBenchmark{}
-	if err := r.client.Get(ctx, key, b); err != nil {
-		return nil, err
-	}
-	cached := facts{benchmark: b}
-	if hasEnded(b.Status) && b.Status.ObservedRunID == b.Spec.RunID && !cached.atWork() && !cached.deleted() {
-		return b, nil
-	}
-	return b, r.reader.Get(ctx, key, b)
 }
 
 // observeJob observes the Job of the session and its pods.
@@ -275,7 +258,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 }
 
 func (r *Reconciler) jobs() clientview.Jobs {
-	return clientview.Jobs{Client: r.client, Reader: r.reader}
+	return clientview.Jobs{Client: r.Client, Reader: r.Reader}
 }
 
 // recorded returns the nonce in status, and the UIDs of the session's Jobs: those in status or, if status could not
@@ -308,7 +291,7 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error
 
 // observeCluster observes Rook's CephCluster and, except during a teardown, the lock and Ceph.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
-	info, err := r.rook.Cluster(ctx, seen.spec.ClusterRef)
+	info, err := r.Rook.Cluster(ctx, seen.spec.ClusterRef)
 	if err != nil {
 		seen.rookErr = err
 		return
@@ -318,7 +301,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 		seen.View = seen.live.LastView()
 		return
 	}
-	watching := seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
+	watching := seen.live.StartWatch(r.Ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
 	seen.View = watching.View()
 	seen.locked = seen.memory.turn.IsRenewed(seen.now)
 }
@@ -326,7 +309,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 // connection returns a function that reads the connection to a cluster anew at each call, because
 // monitors move and keys are rotated.
 func (r *Reconciler) connection(cluster settings.Cluster, identity string) clusterwatch.Connect {
-	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
+	return func(ctx context.Context) (ceph.Connection, error) { return r.Rook.Connection(ctx, cluster, identity) }
 }
 
 // observeRunners determines the script, which has the clients' tasks, and observes the statuses of these
@@ -336,8 +319,8 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 		return nil
 	}
 	var err error
-	seen.block, err = claims.IsBlock(ctx, r.reader, seen.benchmark.Namespace, seen.spec.Template.Target.PersistentVolumeClaim, seen.job)
-	if missing, is := errors.AsType[*claims.MissingError](err); is {
+	seen.block, err = claims.IsBlock(ctx, r.Reader, seen.benchmark.Namespace, seen.spec.Template.Target.PersistentVolumeClaim, seen.job)
+	if missing, found := errors.AsType[*claims.MissingError](err); found {
 		seen.claimErr = missing
 		return nil
 	}
@@ -350,7 +333,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if err = r.observeClients(ctx, seen); err != nil {
 		return err
 	}
-	seen.tasks = clientview.TasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
+	seen.tasks = clientview.TasksOf(seen.runners, seen.clients())
 	if seen.hasBackground() {
 		seen.background.tasks = clientview.TasksOf(seen.background.runners, 1)
 	}
@@ -360,7 +343,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 // observeNext determines the next move from the tasks and the notes about them.
 func (f *facts) observeNext() {
 	if f.script != nil && f.job != nil && f.heard() && !f.allRunsEnded() {
-		f.next = f.script.Next(f.currentRun(), f.tasksOfRun(), f.background.tasks, &f.memory.noted, f.now)
+		f.next = f.script.Next(f.currentRun(), f.tasks, f.background.tasks, &f.memory.noted, f.now)
 	}
 }
 
@@ -386,34 +369,32 @@ func (f *facts) newScript() (*workload.Script, error) {
 	return made, nil
 }
 
-// observeClients observes the runners. It reads the logs of a standalone client, and of clients whose pods
-// have ended.
+// observeClients observes the runners. It reads the logs of clients whose pods have ended.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
-	seen.runners, seen.logs = map[int]clientview.View{}, map[int]*clientview.Log{}
-	if !seen.standalone() {
-		key, err := seen.session.Key(r.masterKey)
-		if err != nil {
-			return err
-		}
-		addresses := clientview.Addresses(seen.pods)
-		if address, runs := clientview.Addresses(seen.background.pods)[0]; runs {
-			addresses[backgroundIndex] = address
-		}
-		seen.runners = seen.live.Runners.Follow(addresses, key) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
-		if view, followed := seen.runners[backgroundIndex]; followed {
-			delete(seen.runners, backgroundIndex)
-			seen.background.runners = map[int]clientview.View{0: view}
-		}
+	seen.logs = map[int]*clientview.Log{}
+	key, err := seen.session.Key(r.MasterKey)
+	if err != nil {
+		return err
 	}
-	for _, view := range seen.runners {
-		seen.answered = seen.answered || view.Snapshot != nil
+	addresses := clientview.Addresses(seen.pods, seen.clients())
+	if address, runs := clientview.Addresses(seen.background.pods, 1)[0]; runs {
+		addresses[backgroundIndex] = address
 	}
-	return r.readLogs(ctx, seen)
+	seen.runners = seen.live.Runners.Follow(addresses, key) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
+	if view, followed := seen.runners[backgroundIndex]; followed {
+		delete(seen.runners, backgroundIndex)
+		seen.background.runners = map[int]clientview.View{0: view}
+	}
+	r.readLogs(ctx, seen)
+	return nil
 }
+
+// clients returns the number of clients, without the background load.
+func (f facts) clients() int { return int(f.spec.Template.Clients.Count) }
 
 // mayHaveMade reports whether something that the benchmark created may still exist.
 func (f facts) mayHaveMade() bool {
-	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
+	return f.atWork() || f.deleted() && !f.tidied()
 }
 
 // tidied reports whether the session of status.observedRunID has ended and is torn down. record keeps the
@@ -463,9 +444,6 @@ func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions 
 // isMeasuring reports whether a phase may be running. After a restart of the manager, that is possible
 // until all runners have answered.
 func (f facts) isMeasuring() bool {
-	if f.standalone() {
-		return false // A standalone client begins the next phase by itself, so it is useless to delay a suspension until the end of a phase.
-	}
 	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {
 		return true
 	}
@@ -473,4 +451,4 @@ func (f facts) isMeasuring() bool {
 }
 
 // lost returns why a runner does not answer, and since when; nil if all answer.
-func (f facts) lost() (since time.Time, why error) { return clientview.Unreachable(f.everyone()) }
+func (f facts) lost() (since time.Time, cause error) { return clientview.Unreachable(f.everyone()) }

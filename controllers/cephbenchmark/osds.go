@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -20,11 +19,14 @@ func (f facts) osds() []int {
 	return f.memory.pool.OSDs
 }
 
-// maxOSDs is the maximum length of the list of OSDs in status, in bytes.
-const maxOSDs = 256
-
-// osdsInStatus returns the OSDs of the scratch pool in the form of status.
-func (f facts) osdsInStatus() string { return ellipsis.Cut(clientjob.OSDsText(f.osds()), maxOSDs) }
+// poolOSDs returns the OSDs to which the scratch pool is confined, in the form of status.
+func (f facts) poolOSDs() []int32 {
+	var ids []int32
+	for _, id := range f.osds() {
+		ids = append(ids, int32(id)) //nolint:gosec // IDs of OSDs are small.
+	}
+	return ids
+}
 
 // observePlacement checks, after the phases of a run, whether the scratch pool is still on its OSDs, or on
 // OSDs of its device class. It does nothing during a teardown or a suspension, or before the first survey
@@ -39,12 +41,12 @@ func (r *Reconciler) observePlacement(ctx context.Context, seen *facts) {
 	if seen.target().Confined() == nil && seen.target().DeviceClass() == "" {
 		return
 	}
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
 		seen.misplacedErr = err
 		return
 	}
-	pgs, err := r.ceph.PGs(ctx, at)
+	pgs, err := r.Ceph.PGs(ctx, connection)
 	if err != nil {
 		seen.misplacedErr = err
 		return

@@ -18,12 +18,12 @@ import (
 func (f facts) outagePlan() (outage.Plan, bool) { return outage.PlanFor(&f.spec.Template) }
 
 // osdsStopped reports whether noup may still be set for OSDs that this process has stopped.
-func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.Outstanding() }
+func (f facts) osdsStopped() bool { return f.memory.outage.Outstanding() }
 
 // observeOutage determines the next step of the current run's outage, and remembers the outage's state.
 func (f *facts) observeOutage() {
-	plan, has := f.outagePlan()
-	if !has {
+	plan, found := f.outagePlan()
+	if !found {
 		return
 	}
 	state := f.memory.outage.ForRun(f.currentRun())
@@ -42,40 +42,40 @@ func (f facts) outageCluster() outage.Cluster {
 
 // unrested returns an obstacle if the OSDs were marked down too recently for another run.
 func (f facts) unrested() []quiescence.Obstacle {
-	plan, has := f.outagePlan()
-	if !has {
+	plan, found := f.outagePlan()
+	if !found {
 		return nil
 	}
 	return f.memory.outage.Unrested(plan, f.Survey.Config, f.Survey.OSDMap, f.now)
 }
 
 // stopper returns the Stopper, which stops OSDs for this session and brings them back.
-func (r *Reconciler) stopper(seen facts) outage.Stopper {
+func (r *Reconciler) stopper(seen pass) outage.Stopper {
 	return outage.Stopper{
 		Operator: r.outages, Session: &seen.memory.outage, Cluster: seen.cluster, FSID: seen.fsid(), Holder: seen.holder(),
-		Guard: r.lockOf(seen).Fence,
+		Guard: r.lockOf(seen.facts).Fence,
 	}
 }
 
 // carryOutOutage carries out a step of the outage.
-func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) carryOutOutage(ctx context.Context, seen pass, p plan) (effect, error) {
 	switch d := &seen.memory.outage; {
-	case p.step == stepRestoreOSDs:
-		again, err := r.stopper(seen).UnsetNoup(ctx, seen.outage.Plan, p.wrong)
-		return effect{again: again}, err
+	case p.Step == stepRestoreOSDs:
+		again, err := r.stopper(seen).UnsetNoup(ctx, seen.outage.Plan, p.Detail.wrong)
+		return effect{Again: again}, err
 	case seen.outage.Step == outage.StepStop:
 		return now(), r.stopper(seen).StopOSDs(ctx, seen.outage.Plan, seen.outageCluster())
 	case !d.Moves():
-		return effect{again: p.again}, nil
+		return effect{}, nil
 	}
 	seen.live.Hurry()
 	clean := len(seen.Samples) > 0 && seen.Samples[len(seen.Samples)-1].Status.AllClean()
-	return effect{again: p.again}, r.stopper(seen).Look(ctx, clean)
+	return effect{}, r.stopper(seen).Look(ctx, clean)
 }
 
 // restoreOwnOSDs brings back the OSDs that this benchmark has stopped. It is the first part of a teardown,
 // because OSDs must be up before anything is removed.
-func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
+func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen pass) (reconcile.Wait, error) {
 	if seen.fsid() == "" {
 		return "Waiting until Rook enters the FSID in the status of the CephCluster, because OSDs may be down.", seen.rookErr
 	}
@@ -86,8 +86,8 @@ func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.
 // without an outage in the template, before OSDs are stopped, and if this process did not follow the
 // outage.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
-	plan, has := f.outagePlan()
-	if !has {
+	plan, found := f.outagePlan()
+	if !found {
 		return nil
 	}
 	return f.memory.outage.Expected(plan, run)

@@ -43,7 +43,7 @@ func TestPlacementIsObservedOnlyAtWork(t *testing.T) {
 		seen.next.Kind = workload.MoveEnd
 		c.change(&seen)
 		from := &refusing{}
-		(&Reconciler{rook: from}).observePlacement(t.Context(), &seen)
+		(&Reconciler{Options: Options{Rook: from}}).observePlacement(t.Context(), &seen)
 		if from.asked != c.asked || (seen.misplacedErr != nil) != (c.asked > 0) {
 			t.Errorf("%s: asked %d times, want %d: %v", name, from.asked, c.asked, seen.misplacedErr)
 		}

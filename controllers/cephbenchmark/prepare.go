@@ -21,24 +21,24 @@ import (
 
 // prepare carries out the next part of preparing the scratch pool. If nothing remains to prepare, it
 // creates the Jobs and the Secret that their pods need.
-func (r *Reconciler) prepare(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) prepare(ctx context.Context, seen pass, p plan) (effect, error) {
 	if seen.job != nil {
-		return effect{again: time.Second}, r.completeClients(ctx, seen, seen.job)
+		return effect{Again: time.Second}, r.completeClients(ctx, seen, seen.job)
 	}
 	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
 	if seen.poolErr != nil {
 		return effect{}, seen.poolErr
 	}
-	if p.preparing.Part != scratchpool.PartNone {
-		return r.preparePool(ctx, seen, p.preparing)
+	if p.Detail.preparing.Part != scratchpool.PartNone {
+		return r.preparePool(ctx, seen, p.Detail.preparing)
 	}
 	if seen.spec.Template.Target.ScratchPool != nil {
 		seen.live.Hurry() // The last observation of Ceph may be older than the pool.
 	}
 	if seen.memory.nonce == "" || seen.recorded().Nonce != seen.memory.nonce {
-		return effect{again: reconcile.AtOnce, edit: seen.memory.drawNonce()}, nil
+		return effect{Again: reconcile.AtOnce, Edit: seen.memory.drawNonce()}, nil
 	}
-	return effect{again: time.Second, edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
+	return effect{Again: time.Second, Edit: func(s *v1alpha1.CephBenchmarkStatus) { s.PoolOSDs = seen.poolOSDs() }}, r.makeClients(ctx, seen)
 }
 
 // drawNonce draws the nonce for the next Job, and returns the edit that records it. A nonce serves for one attempt to
@@ -50,7 +50,7 @@ func (m *memory) drawNonce() func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) { s.Clients = &v1alpha1.BenchmarkClients{Nonce: nonce} }
 }
 
-func (r *Reconciler) preparePool(ctx context.Context, seen facts, next scratchpool.Next) (effect, error) {
+func (r *Reconciler) preparePool(ctx context.Context, seen pass, next scratchpool.Next) (effect, error) {
 	waits, err := r.preparer(seen).Do(ctx, next, seen.pool)
 	if o, final := scratchpool.Final(err); final {
 		return failed(seen, o), nil
@@ -58,15 +58,15 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts, next scratchpo
 	if err != nil || waits.IsDone() {
 		return now(), err
 	}
-	return effect{again: time.Second, outcome: preparing(string(waits))}, nil
+	return effect{Again: time.Second, Outcome: preparing(string(waits))}, nil
 }
 
 // preparer returns the Preparer of the scratch pool.
-func (r *Reconciler) preparer(seen facts) scratchpool.Preparer {
+func (r *Reconciler) preparer(seen pass) scratchpool.Preparer {
 	return scratchpool.Preparer{
-		Preparation: &seen.memory.pool, Rook: r.rook, Ceph: r.ceph, Cluster: seen.cluster,
+		Preparation: &seen.memory.pool, Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster,
 		Want: *seen.target().ScratchPool(), Use: seen.poolUse(),
-		Guard: r.lockOf(seen).Fence,
+		Guard: r.lockOf(seen.facts).Fence,
 		Remove: func(ctx context.Context) (reconcile.Wait, error) {
 			return r.poolRemover(seen).Remove(ctx, seen.poolUse().Owner, seen.leftovers())
 		},
@@ -75,8 +75,8 @@ func (r *Reconciler) preparer(seen facts) scratchpool.Preparer {
 
 // observePool observes the scratch pool while it is being prepared.
 func (r *Reconciler) observePool(ctx context.Context, seen *facts) {
-	if seen.preparesPool() && seen.Survey != nil && seen.memory.waits.For == forPreparation {
-		seen.pool, seen.poolErr = r.preparer(*seen).Observe(ctx, r.poolSettle, seen.now)
+	if seen.preparesPool() && seen.Survey != nil && seen.headway.Waiting.For == forPreparation {
+		seen.pool, seen.poolErr = r.preparer(pass{facts: *seen, memory: &seen.memory}).Observe(ctx, r.PoolSettle, seen.now)
 	}
 }
 
@@ -135,32 +135,29 @@ func (f facts) shareDataset(places []place.Place) {
 
 // maker returns the Maker of Jobs and Secrets.
 func (r *Reconciler) maker() clientjob.Maker {
-	return clientjob.Maker{Client: r.client, MasterKey: r.masterKey}
+	return clientjob.Maker{Client: r.Client, MasterKey: r.MasterKey}
 }
 
 // jobSpec returns the input from which the Jobs of the session are made, except for their Secret.
-func (r *Reconciler) jobSpec(seen facts) (clientjob.Spec, error) {
+func (r *Reconciler) jobSpec(seen pass) (clientjob.Spec, error) {
 	network, err := seen.rook.PodNetwork()
 	if err != nil {
 		return clientjob.Spec{}, err
 	}
 	return clientjob.Spec{
 		Benchmark: seen.benchmark, Spec: seen.spec, Session: seen.session, Script: seen.script, Block: seen.block,
-		Images: r.settings.ImagesFor(seen.cluster), Pods: r.settings.Pods, Network: network, Standalone: seen.memory.standalone,
+		Images: r.Settings.ImagesFor(seen.cluster), Pods: r.Settings.Pods, Network: network,
 	}, nil
 }
 
 // makeClients creates the Job, and then what completes it.
-func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
+func (r *Reconciler) makeClients(ctx context.Context, seen pass) error {
 	spec, err := r.jobSpec(seen)
 	if err != nil {
 		return err
 	}
 	in := clientjob.Input{DatasetBytes: seen.datasetBytes, RoomBytes: seen.roomBytes, OSDs: seen.memory.pool.OSDs}
-	if seen.memory.standalone {
-		in.StandaloneFrom = seen.currentRun()
-	}
-	files, err := r.files(ctx, seen, in.StandaloneFrom)
+	files, err := r.files(ctx, seen)
 	if err != nil {
 		return err
 	}
@@ -175,7 +172,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 // makeJob creates the Job. After any error, the next pass looks for the Job without a cache: the name may be taken, or
 // the API server may have created the Job although its answer was lost. A cache that lacks such a Job would make the
 // next pass draw another nonce, and then the Job would count as another user's.
-func (r *Reconciler) makeJob(ctx context.Context, seen facts, spec clientjob.Spec, in clientjob.Input) (*batchv1.Job, error) {
+func (r *Reconciler) makeJob(ctx context.Context, seen pass, spec clientjob.Spec, in clientjob.Input) (*batchv1.Job, error) {
 	seen.memory.nonce = ""
 	job, err := r.maker().MakeJob(ctx, spec, in)
 	if err != nil {
@@ -188,7 +185,7 @@ func (r *Reconciler) makeJob(ctx context.Context, seen facts, spec clientjob.Spe
 
 // completeClients creates what the pods of the clients' Job need: the Secret, and the Job of the background load. It
 // continues an earlier, interrupted attempt.
-func (r *Reconciler) completeClients(ctx context.Context, seen facts, job *batchv1.Job) error {
+func (r *Reconciler) completeClients(ctx context.Context, seen pass, job *batchv1.Job) error {
 	spec, err := r.jobSpec(seen)
 	if err != nil {
 		return err
@@ -215,27 +212,28 @@ func (r *Reconciler) completeClients(ctx context.Context, seen facts, job *batch
 // makeSecret creates the Secret of the clients' pods. If Ceph's connection has changed since an earlier process
 // created the Job, the runners would refuse the files. Then makeSecret creates no Secret, and the pods do not start
 // unless the earlier process has created it.
-func (r *Reconciler) makeSecret(ctx context.Context, seen facts, spec clientjob.Spec, job *batchv1.Job) error {
-	from, _ := clientjob.StandaloneFrom(job)
-	files, err := r.files(ctx, seen, from)
+func (r *Reconciler) makeSecret(ctx context.Context, seen pass, spec clientjob.Spec, job *batchv1.Job) error {
+	files, err := r.files(ctx, seen)
 	if err != nil || spec.Digest != "" && runner.FilesDigest(files) != spec.Digest {
 		return err
 	}
 	return r.maker().MakeSecret(ctx, spec, job, files)
 }
 
-// files returns the files of the clients' Secret. The number is that of the run with which a standalone client
-// begins; 0 for a client that is not standalone.
-func (r *Reconciler) files(ctx context.Context, seen facts, standaloneFrom int32) (map[string][]byte, error) {
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+// files returns the files of the clients' Secret.
+func (r *Reconciler) files(ctx context.Context, seen pass) (map[string][]byte, error) {
+	connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
 	if err != nil {
 		return nil, err
 	}
-	var tasks []byte
-	if standaloneFrom > 0 {
-		if tasks, err = seen.asStandalone(standaloneFrom).File(); err != nil {
-			return nil, err
-		}
+	return r.maker().Files(seen.session, rook.CephConf(connection, *seen.rook), rook.Keyring(connection))
+}
+
+// removeUnrecorded removes a Job whose UID was not recorded. The rules for a session without that Job then create
+// the new Job.
+func (r *Reconciler) removeUnrecorded(ctx context.Context, seen pass) error {
+	if seen.unrecorded == seen.job {
+		seen.memory.secretMade, seen.memory.replacedJob = false, seen.job.UID
 	}
-	return r.maker().Files(seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), tasks)
+	return r.maker().Remove(ctx, seen.unrecorded)
 }

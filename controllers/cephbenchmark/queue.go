@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
@@ -22,7 +21,7 @@ const queueAgain = 2 * time.Second
 // holder returns the object that holds the lock for this benchmark: its sweep, or else the benchmark itself. An owner
 // reference does not count, because users can write it.
 func (f facts) holder() objectref.Ref {
-	if sweep, has := trial.Holder(f.benchmark); has {
+	if sweep, found := trial.Holder(f.benchmark); found {
 		return sweep
 	}
 	return objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)
@@ -32,35 +31,36 @@ func (f facts) holder() objectref.Ref {
 func (f facts) borrowsLock() bool { return f.benchmark.Status.Trial != nil }
 
 // takeLock takes or renews the lock of the Ceph cluster, if it is this benchmark's turn.
-func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
-	came, err := r.taker(seen).Take(ctx)
-	o := kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: string(came.Waits)}
+func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
+	answer, err := r.taker(seen).Take(ctx)
+	o := kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: string(answer.Waits)}
 	switch {
 	case err != nil:
 		return effect{}, err
-	case came.Lost != "":
-		return failed(seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: came.Lost}), nil
-	case came.Waits.IsDone():
+	case answer.Lost != "":
+		return failed(seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: answer.Lost}), nil
+	case answer.Waits.IsDone():
 		return now(), nil
-	case came.ForOSDs:
+	case answer.ForOSDs:
 		o.Reason = v1alpha1.ReasonRestoringOSDs
 	}
-	return effect{again: queueAgain, outcome: o}, nil
+	return effect{Again: queueAgain, Outcome: o}, nil
 }
 
 // taker returns the Taker, which takes, renews and releases the lock for this benchmark.
-func (r *Reconciler) taker(seen facts) turn.Taker {
+func (r *Reconciler) taker(seen pass) turn.Taker {
 	return turn.Taker{
-		Turn: &seen.memory.turn, Lock: r.lockOf(seen), Benchmark: seen.benchmark, Queue: r.client, Journals: r.journals,
-		Ceph: r.ceph, HasClients: seen.job != nil, RestoreOSDs: r.stopper(seen).RestoreOrphaned, Now: seen.now,
+		Turn: &seen.memory.turn, Lock: r.lockOf(seen.facts), Benchmark: seen.benchmark, Queue: r.Client, Journals: r.Journals,
+		Ceph: r.Ceph, HasClients: seen.job != nil, RestoreOSDs: r.stopper(seen).RestoreOrphaned, Now: seen.now,
 	}
 }
 
 // lockOf returns the lock of the benchmark's Ceph cluster.
 func (r *Reconciler) lockOf(seen facts) lock.Handle {
-	return lock.Handle{Lock: r.lock, FSID: seen.fsid(), Holder: seen.holder(), Borrows: seen.borrowsLock(), Now: r.now, Connect: func(ctx context.Context) (ceph.Connection, error) {
-		return r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	}}
+	return lock.Handle{
+		Lock: r.Lock, FSID: seen.fsid(), Holder: seen.holder(), Borrows: seen.borrowsLock(), Now: r.Now,
+		Connect: r.connection(seen.cluster, seen.cluster.Identities.Observer),
+	}
 }
 
 // fsid returns the FSID of the cluster; "" if unknown.

@@ -12,7 +12,9 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/kstatus"
-	"github.com/cephtune/cephtune/internal/standalone"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -23,8 +25,8 @@ func failWithForeignJob(seen facts) (plan, bool) {
 }
 
 func removeUnrecorded(seen facts) (plan, bool) {
-	p := plan{step: stepRemoveUnrecorded, progress: "making pool and clients", outcome: preparing("Replacing a Job whose UID the operator could not record.")}
-	return p.atMost(prepareWithin, "unrecorded Job", kstatus.Outcome{
+	p := plan{Step: stepRemoveUnrecorded, Progress: "making pool and clients", Outcome: preparing("Replacing a Job whose UID the operator could not record.")}
+	return p.AtMost(prepareWithin, "unrecorded Job", kstatus.Outcome{
 		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("The removal of an unrecorded Job took longer than %v:", prepareWithin),
 	}), seen.unrecorded != nil
 }
@@ -33,29 +35,33 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// finishReplacing continues the replacement that switchToStandalone has begun and marked with
-// AnnotationUnreachable. It ignores the annotation on a Job that no standalone client can replace: there, a
-// user has set it.
-func finishReplacing(seen facts) (plan, bool) {
-	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.asStandalone(seen.currentRun()).Check() != nil {
-		return plan{}, false
-	}
-	return replaceClients("A standalone client replaces the client, because the manager could not reach it."), true
+// failStandalone ends a session whose client works without the manager. Only the version of the operator before this one
+// starts such clients. When its pod is terminated, the client removes its data by itself.
+func failStandalone(seen facts) (plan, bool) {
+	return fail(v1alpha1.ReasonClientsUnreachable, "The version of the operator before this one could not reach the client, and let it work alone. "+
+		"This version needs a connection to its clients. "+seen.networkAdvice()+" Then change runID to run again."), clientjob.WorksAlone(seen.job) && !seen.allRunsEnded()
+}
+
+// networkAdvice says which connections of the manager the network must allow, and how to find what denies them.
+func (f facts) networkAdvice() string {
+	return fmt.Sprintf("The manager must reach TCP port %d of the pods with the label %s=%s. Look for a policy that denies it, with "+
+		"kubectl get networkpolicy -n %s, and allow it as config/bench/network_policy.yaml and the Helm chart do.",
+		runner.Port, settings.LabelComponent, settings.ComponentBenchmark, f.benchmark.Namespace)
 }
 
 // forPreparation is the name of the wait for the objects that clients need.
 const forPreparation = "preparation"
 
 func prepareClients(seen facts) (plan, bool) {
-	p := plan{step: stepPrepare, progress: "making pool and clients", outcome: preparing("Creating what the clients need.")}
-	return p.atMost(prepareWithin, forPreparation, kstatus.Outcome{
+	p := plan{Step: stepPrepare, Progress: "making pool and clients", Outcome: preparing("Creating what the clients need.")}
+	return p.AtMost(prepareWithin, forPreparation, kstatus.Outcome{
 		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("The clients' preparation took longer than %v:", prepareWithin),
 	}), seen.job == nil || seen.lacksSecret() || seen.lacksBackground()
 }
 
 // lacksSecret reports whether the clients' Secret may still be missing.
 func (f facts) lacksSecret() bool {
-	return !f.memory.secretMade && len(clientview.Addresses(f.pods)) < int(f.spec.Template.Clients.Count)
+	return !f.memory.secretMade && len(clientview.Addresses(f.pods, f.clients())) < f.clients()
 }
 
 // lacksBackground reports whether the Job of the background load must still be created.
@@ -63,32 +69,11 @@ func (f facts) lacksBackground() bool {
 	return f.hasBackground() && f.memory.backgroundJob == "" && f.job.DeletionTimestamp.IsZero()
 }
 
-// followLog waits for the reports of a standalone client.
-func followLog(seen facts) (plan, bool) {
-	if !seen.standalone() || seen.allRunsEnded() || seen.endedByLog() || len(seen.pods) == 0 || !seen.job.DeletionTimestamp.IsZero() {
-		return plan{}, false
-	}
-	run := seen.currentRun()
-	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, standalone.Misses()), clientview.LogEvery)
-	p.run, p.progress = run, seen.next.Step
-	if p.progress == "" {
-		p.progress = "a standalone client is at work"
-	}
-	switch pod := &seen.pods[0]; {
-	case pod.Status.Phase == corev1.PodRunning:
-		return p, true
-	case clientview.PodEnded(pod) && seen.logsPending():
-		p.again = clientview.LogAgain
-		return p, true
-	}
-	return plan{}, false // The client has not started yet, or its final log does not show how the run has ended.
-}
-
 // concludeFromLogs concludes a run whose phases had all ended before a client's pod ended: the log of the
 // pod has the missing reports. It does not apply to a run with a background load, because such a load
 // reports only when the manager stops it.
 func concludeFromLogs(seen facts) (plan, bool) {
-	if seen.standalone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
+	if seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
 	}
 	pending := seen.logsPending()
@@ -109,14 +94,22 @@ func (f facts) phasesDone() bool {
 }
 
 func failWithJob(seen facts) (plan, bool) {
-	if seen.allRunsEnded() || seen.endedByLog() {
+	if seen.allRunsEnded() {
 		return plan{}, false
 	}
 	if !seen.job.DeletionTimestamp.IsZero() {
 		return fail(v1alpha1.ReasonClientsLost, "The Job of the clients is being deleted, and not by the operator."), true
 	}
-	message, lost := clientview.Lost(seen.job, seen.pods)
+	message, lost := clientview.Lost(seen.job, seen.pods, seen.clients())
+	if loss := clientview.LossOf(evicted(seen.pods)); loss != "" { // Kubernetes evicts the pods of a lost node after minutes.
+		return fail(v1alpha1.ReasonNodeLost, loss), true
+	}
 	return fail(v1alpha1.ReasonClientsLost, message), lost
+}
+
+// evicted returns those of the pods that are being deleted.
+func evicted(pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return pod.DeletionTimestamp.IsZero() })
 }
 
 // failWithoutBackground ends a session whose background load was lost.
@@ -131,7 +124,7 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	case !seen.background.job.DeletionTimestamp.IsZero():
 		return fail(v1alpha1.ReasonBackgroundLoadLost, "The Job of the background load is being deleted, and not by the operator."), true
 	}
-	message, lost := clientview.Lost(seen.background.job, seen.background.pods)
+	message, lost := clientview.Lost(seen.background.job, seen.background.pods, 1)
 	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), lost
 }
 
@@ -142,7 +135,7 @@ const scheduleWithin = 10 * time.Second
 // podsWaiting returns why the pods do not run yet, or false if all of them do.
 func (f facts) podsWaiting() (kstatus.Outcome, bool) {
 	pods := f.pods
-	o, waits := clientview.Waiting(pods, int(f.spec.Template.Clients.Count), f.hint)
+	o, waits := clientview.Waiting(pods, f.clients(), f.hint)
 	if !waits && f.hasBackground() {
 		pods = f.background.pods
 		o, waits = clientview.BackgroundWaiting(pods, f.hint)
@@ -157,7 +150,7 @@ func (f facts) podsWaiting() (kstatus.Outcome, bool) {
 func waitForPods(seen facts) (plan, bool) {
 	o, waits := seen.podsWaiting()
 	switch {
-	case !waits || seen.endedByLog():
+	case !waits:
 		return plan{}, false
 	case seen.now.Sub(seen.job.CreationTimestamp.Time) > seen.settings.Pods.StartTimeout.Duration:
 		if o.Reason == v1alpha1.ReasonPreparing {
@@ -166,24 +159,8 @@ func waitForPods(seen facts) (plan, bool) {
 		return fail(o.Reason, fmt.Sprintf("The clients did not start within %v: %s", seen.settings.Pods.StartTimeout.Duration, o.Message)), true
 	}
 	p := waiting(o.Reason, o.Message, 5*time.Second)
-	p.progress = "starting clients"
+	p.Progress = "starting clients"
 	return p, true
-}
-
-func switchToStandalone(seen facts) (plan, bool) {
-	since, why := seen.lost()
-	if why == nil || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.asStandalone(seen.currentRun()).Check() != nil {
-		return plan{}, false
-	}
-	return replaceClients(fmt.Sprintf("The client's pod runs but does not answer on its port: %v. "+
-		"A standalone client replaces it and reports through its log. %s", why, standalone.NetworkAdvice())), true
-}
-
-func replaceClients(message string) plan {
-	p := plan{step: stepReplace, progress: "replacing the client", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonClientsUnreachable, Message: message,
-	}}
-	return p.atMost(prepareWithin, "replacement", p.outcome)
 }
 
 // unreachableAfter is how long runners may be unreachable before the benchmark fails. Within that time, a
@@ -191,22 +168,51 @@ func replaceClients(message string) plan {
 const unreachableAfter = 2 * time.Minute
 
 func waitForRunners(seen facts) (plan, bool) {
-	since, why := seen.lost()
+	since, cause := seen.lost()
 	switch {
-	case why == nil && seen.heard():
+	case cause == nil && seen.heard():
 		return plan{}, false
-	case why == nil:
-		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
+	case cause == nil:
+		return plan{Step: reconcile.StepWait, Progress: "starting clients", Outcome: preparing("Waiting for the clients to answer.")}, true
 	}
-	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", why, standalone.NetworkAdvice())
-	if err := seen.asStandalone(seen.currentRun()).Check(); err != nil && !seen.reached() {
-		message += " Results cannot come through logs instead, because " + err.Error() + "."
-	}
+	o := seen.silence(cause)
 	if seen.now.Sub(since) > unreachableAfter {
-		return fail(v1alpha1.ReasonClientsUnreachable, message), true
+		return fail(o.Reason, o.Message), true
 	}
 	if seen.now.Sub(since) < 10*time.Second {
-		return plan{step: stepWait, again: 10 * time.Second, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
+		return plan{Step: reconcile.StepWait, Again: 10 * time.Second, Progress: "starting clients", Outcome: preparing("Waiting for the clients to answer.")}, true
 	}
-	return waiting(v1alpha1.ReasonClientsUnreachable, message, 10*time.Second), true
+	return waiting(o.Reason, o.Message, 10*time.Second), true
+}
+
+// silence says why runners do not answer. Kubernetes notices only after most of a minute that a node is lost; until
+// then, the message says where the pod runs.
+func (f facts) silence(cause error) kstatus.Outcome {
+	silent := f.silentPods()
+	if loss := clientview.LossOf(silent); loss != "" {
+		return kstatus.Outcome{Reason: v1alpha1.ReasonNodeLost, Message: loss + " Its client does not answer."}
+	}
+	pod := "A client's pod"
+	if len(silent) > 0 {
+		pod = fmt.Sprintf("Pod %s on node %s", silent[0].Name, silent[0].Spec.NodeName)
+	}
+	return kstatus.Outcome{Reason: v1alpha1.ReasonClientsUnreachable, Message: fmt.Sprintf(
+		"%s runs but does not answer on its port: %v. If its node is well: %s", pod, cause, f.networkAdvice())}
+}
+
+// silentPods returns the pods whose runners do not answer.
+func (f facts) silentPods() []corev1.Pod {
+	var silent []corev1.Pod
+	for _, party := range []struct {
+		pods    []corev1.Pod
+		runners map[int]clientview.View
+		clients int
+	}{{f.pods, f.runners, f.clients()}, {f.background.pods, f.background.runners, 1}} {
+		for i := range party.pods {
+			if index, ok := clientjob.ClientIndex(&party.pods[i], party.clients); ok && party.runners[index].Err != nil {
+				silent = append(silent, party.pods[i])
+			}
+		}
+	}
+	return silent
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
 func failWithoutCluster(seen facts) (plan, bool) {
@@ -23,13 +24,13 @@ func failWithoutCluster(seen facts) (plan, bool) {
 // waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile. If clients
 // are running, the benchmark therefore fails before its lock can expire, unless the manager was restarted. If it
 // failed later, the next holder would measure while these clients still make load.
-func (f facts) waitForCluster(why error) plan {
+func (f facts) waitForCluster(reason error) plan {
 	within := f.spec.Quiescence.Timeout.Duration
 	if f.job != nil {
 		within = min(within, lock.Duration-lock.RenewAfter)
 	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, why.Error(), 5*time.Second)
-	return p.atMost(within, "cluster", p.outcome)
+	p := waiting(v1alpha1.ReasonClusterUnreachable, reason.Error(), 5*time.Second)
+	return p.AtMost(within, "cluster", p.Outcome)
 }
 
 // waitForSurvey waits for the first survey of Ceph, on which later rules depend. Meanwhile it requests the
@@ -40,9 +41,9 @@ func waitForSurvey(seen facts) (plan, bool) {
 	case seen.Survey != nil:
 		return plan{}, false
 	case seen.Err == nil && !seen.locked && seen.fsid() != "" && seen.spec.Template.Target.PersistentVolumeClaim == nil:
-		return plan{step: stepLock, outcome: lookingAtCluster()}, true
+		return plan{Step: reconcile.StepLock, Outcome: lookingAtCluster()}, true
 	case seen.Err == nil:
-		return plan{step: stepWait, outcome: lookingAtCluster()}, true
+		return plan{Step: reconcile.StepWait, Outcome: lookingAtCluster()}, true
 	}
 	return seen.waitForCluster(seen.Err), true
 }
@@ -52,7 +53,7 @@ func waitForClaim(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	p := waiting(v1alpha1.ReasonClaimNotFound, seen.claimErr.Error(), 5*time.Second)
-	return p.atMost(seen.settings.Pods.StartTimeout.Duration, "claim", p.outcome), true
+	return p.AtMost(seen.settings.Pods.StartTimeout.Duration, "claim", p.Outcome), true
 }
 
 func failWithoutScript(seen facts) (plan, bool) {
@@ -76,7 +77,7 @@ func failWithoutDomains(seen facts) (plan, bool) {
 }
 
 func queueForLock(seen facts) (plan, bool) {
-	return plan{step: stepLock}, !seen.locked
+	return plan{Step: reconcile.StepLock}, !seen.locked
 }
 
 // failOutOfRoom ends a benchmark if OSDs are about to be full: full OSDs might no longer accept the requests that
@@ -85,11 +86,11 @@ func failOutOfRoom(seen facts) (plan, bool) {
 	if seen.job == nil || seen.allRunsEnded() {
 		return plan{}, false
 	}
-	why := seen.target().OutOfRoom()
-	return fail(v1alpha1.ReasonOutOfRoom, why), why != ""
+	reason := seen.target().OutOfRoom()
+	return fail(v1alpha1.ReasonOutOfRoom, reason), reason != ""
 }
 
-// waitForQuiet requires quiescence before anything is created and before each run (not of a standalone client).
+// waitForQuiet requires quiescence before anything is created and before each run.
 func waitForQuiet(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() {
 		return plan{}, false
@@ -104,10 +105,10 @@ func waitForQuiet(seen facts) (plan, bool) {
 		return fail(obstacles[hopeless].Code, obstacles[hopeless].Message), true
 	}
 	p := waiting(v1alpha1.ReasonWaitingForQuiescence, first.Message, 2*time.Second)
-	p.progress = "waiting for a quiet cluster"
-	p.surveys = slices.ContainsFunc(obstacles, func(o quiescence.Obstacle) bool { return o.Surveyed })
+	p.Progress = "waiting for a quiet cluster"
+	p.Detail.surveys = slices.ContainsFunc(obstacles, func(o quiescence.Obstacle) bool { return o.Surveyed })
 	limit := seen.spec.Quiescence.Timeout.Duration
-	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
+	return p.AtMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
 		Reason: first.Code, Message: fmt.Sprintf("The cluster was not quiet enough to measure within %v: %s", limit, first.Message),
 	}), true
 }
@@ -120,14 +121,15 @@ func waitForRemoval(seen facts) (plan, bool) {
 	}
 	strays := seen.Samples[len(seen.Samples)-1].Strays // A sample exists, because waitForQuiet has found the cluster quiescent.
 	if strays == nil {
-		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // Samples taken during a run have no strays, but the next sample has them. It comes within seconds, so this wait needs no message.
+		// Samples taken during a run have no strays, but the next sample has them. It comes within seconds, so this wait needs no message.
+		return plan{Step: reconcile.StepWait, Again: clusterwatch.SampleEvery}, true
 	}
 	run := seen.currentRun()
-	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.Lasted(run, seen.now))
-	if why == "" {
+	reason := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.Lasted(run, seen.now))
+	if reason == "" {
 		return plan{}, false
 	}
-	p := waiting(v1alpha1.ReasonWaitingForQuiescence, why, 2*time.Second)
-	p.progress, p.removes, p.run = "waiting for OSDs to remove PGs", true, run
+	p := waiting(v1alpha1.ReasonWaitingForQuiescence, reason, 2*time.Second)
+	p.Progress, p.Detail.removes, p.Detail.run = "waiting for OSDs to remove PGs", true, run
 	return p, true
 }

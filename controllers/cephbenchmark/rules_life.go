@@ -8,28 +8,25 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/workload"
 )
-
-func leaveDeletedAlone(seen facts) (plan, bool) {
-	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
-}
 
 // releaseDeleted removes the finalizer without a request to Ceph or Rook: deleting a sweep deletes hundreds
 // of benchmarks whose teardown is already complete.
 func releaseDeleted(seen facts) (plan, bool) {
-	return plan{step: stepRemoveFinalizer}, seen.deleted() && seen.tidied()
+	return plan{Step: stepRemoveFinalizer}, seen.deleted() && seen.tidied()
 }
 
 func tearDownDeleted(seen facts) (plan, bool) {
-	return plan{step: stepTearDown, last: endsDeleted, outcome: kstatus.Outcome{
+	return plan{Step: stepTearDown, Detail: detail{last: endsDeleted}, Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing everything that the benchmark made, because it is deleted.",
 	}}, seen.deleted()
 }
 
 func tearDownEnded(seen facts) (plan, bool) {
 	status := seen.benchmark.Status
-	return plan{step: stepTearDown, last: endsHere, outcome: cleaningUp()}, hasEnded(status) && meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling)
+	return plan{Step: stepTearDown, Detail: detail{last: endsHere}, Outcome: cleaningUp()}, hasEnded(status) && meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling)
 }
 
 func cleaningUp() kstatus.Outcome {
@@ -40,13 +37,13 @@ func cleaningUp() kstatus.Outcome {
 
 func leaveEndedAlone(seen facts) (plan, bool) {
 	status := seen.benchmark.Status
-	return plan{step: stepNone}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID &&
+	return plan{Step: reconcile.StepNone}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID &&
 		status.ObservedGeneration == seen.benchmark.Generation
 }
 
 func acknowledgeEnded(seen facts) (plan, bool) {
 	status := seen.benchmark.Status
-	return plan{step: stepAcknowledge}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID
+	return plan{Step: reconcile.StepAcknowledge}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID
 }
 
 func hasEnded(status v1alpha1.CephBenchmarkStatus) bool { return kstatus.HasEnded(status.Conditions) }
@@ -57,11 +54,11 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 	case !seen.benchmark.Spec.Suspend:
 		return plan{}, false
 	case !seen.atWork():
-		return plan{step: stepIdle, outcome: suspended()}, true
+		return plan{Step: reconcile.StepIdle, Outcome: suspended()}, true
 	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.Kind == workload.MoveEnd || seen.next.Kind == workload.MoveFail || seen.next.Measured):
 		return plan{}, false // Let the current phase end, unless OSDs would stay down meanwhile.
 	}
-	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
+	return plan{Step: stepTearDown, Detail: detail{last: endsPause}, Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",
 	}}, true
 }
@@ -92,20 +89,27 @@ func (f facts) refusedFor(problem string, again time.Duration) plan {
 	if f.atWork() {
 		return fail(v1alpha1.ReasonNotAllowed, problem)
 	}
-	return plan{step: stepStall, again: again, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}
+	return plan{Step: reconcile.StepStall, Again: again, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}
 }
 
+// stallUnderSweep leaves a benchmark alone that a sweep did not create. Only somebody who edits its owner reference can
+// change that, and such an edit starts no pass. So the controller looks again, at growing intervals: anybody may create
+// many such benchmarks.
 func stallUnderSweep(seen facts) (plan, bool) {
 	return plan{
-		step: stepStall, again: refusedAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.admission.Refusal},
+		Step: reconcile.StepStall, Again: seen.afterAge(refusedAgain, time.Hour), Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.admission.Refusal},
 	}, seen.admission.Refusal != ""
 }
 
 // awaitSweep waits until the sweep has recorded the UID of its new benchmark, which normally takes milliseconds. The
-// interval grows with the age of the benchmark, and the wait ends when the sweep has another benchmark or is gone.
+// wait ends when the sweep has another benchmark or is gone.
 func awaitSweep(seen facts) (plan, bool) {
-	age := seen.now.Sub(seen.benchmark.CreationTimestamp.Time)
-	return plan{step: stepNone, again: min(max(age/10, 50*time.Millisecond), refusedAgain)}, seen.admission.Waits
+	return plan{Step: reconcile.StepNone, Again: seen.afterAge(50*time.Millisecond, refusedAgain)}, seen.admission.Waits
+}
+
+// afterAge returns an interval that grows with the age of the benchmark.
+func (f facts) afterAge(least, most time.Duration) time.Duration {
+	return min(max(f.now.Sub(f.benchmark.CreationTimestamp.Time)/10, least), most)
 }
 
 // failUntrusted ends a session that a user has edited, or that began under an earlier version of the operator.
@@ -116,7 +120,7 @@ func failUntrusted(seen facts) (plan, bool) {
 // tearDownReplaced tears down the replaced session before the next run ID begins. Once status has the next
 // run ID, the names of the replaced session's images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
-	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
+	return plan{Step: stepTearDown, Detail: detail{last: endsReplaced}, Progress: "removing what the previous run left", Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and that run has no clients.",
 	}}, seen.replaced() && seen.inCeph
 }
@@ -124,11 +128,11 @@ func tearDownReplaced(seen facts) (plan, bool) {
 // begin starts or resumes the run ID in the spec. It applies if no session is at work, or if the session at
 // work is replaced and has nothing in Ceph that must be torn down.
 func begin(seen facts) (plan, bool) {
-	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
+	return plan{Step: reconcile.StepBegin, Outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
 }
 
 func lookingAtCluster() kstatus.Outcome { return preparing("Looking at the cluster.") }
 
 func protect(seen facts) (plan, bool) {
-	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
+	return plan{Step: reconcile.StepProtect}, !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
 }

@@ -11,12 +11,12 @@ import (
 
 // refuseOutage checks, before anything is created, whether the outage is possible in this cluster.
 func refuseOutage(seen facts) (plan, bool) {
-	wanted, has := seen.outagePlan()
-	if !has || seen.job != nil {
+	wanted, found := seen.outagePlan()
+	if !found || seen.job != nil {
 		return plan{}, false
 	}
-	why := wanted.Impossible(seen.outageCluster())
-	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
+	reason := wanted.Impossible(seen.outageCluster())
+	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+reason+"."), reason != ""
 }
 
 // endOutage ends the outage on time, or early: if the outage has failed, if its phase has ended, or if a
@@ -27,11 +27,11 @@ func endOutage(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	d, aborts := seen.abortingDisturbance()
-	p := plan{step: stepRestoreOSDs, progress: "bringing OSDs back", outcome: kstatus.Outcome{
+	p := plan{Step: stepRestoreOSDs, Progress: "bringing OSDs back", Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoringOSDs, Message: "The outage is over: bringing its OSDs back.",
 	}}
 	if aborts {
-		p.wrong = fmt.Sprintf("%s: %s", d.Kind, d.Message)
+		p.Detail.wrong = fmt.Sprintf("%s: %s", d.Kind, d.Message)
 	}
 	return p, seen.outage.Step == outage.StepUnsetNoup || aborts
 }
@@ -45,7 +45,7 @@ func concludeFailedOutage(seen facts) (plan, bool) {
 	}
 	p := conclude(d.Run, "The outage: "+d.Failed)
 	if d.Refused {
-		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonOutageRefused, Message: "The OSDs were not stopped: " + d.Failed + "."}
+		p.Detail.fatal, p.Outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonOutageRefused, Message: "The OSDs were not stopped: " + d.Failed + "."}
 	}
 	return p, true
 }
@@ -57,13 +57,13 @@ func runOutage(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	p, _ := nextMove(seen)
-	p.step, p.again = stepTakeOSDsDown, seen.outage.Again
+	p.Step, p.Again = stepTakeOSDsDown, seen.outage.Again
 	switch d := seen.memory.outage; {
 	case d.Stop.IsZero():
 	case d.NoupUnset.IsZero():
-		p.progress += ", " + outage.Names(seen.outage.Plan.OSDs) + " down"
+		p.Progress += ", " + outage.Names(seen.outage.Plan.OSDs) + " down"
 	default:
-		p.progress += ", recovering"
+		p.Progress += ", recovering"
 	}
 	return p, true
 }

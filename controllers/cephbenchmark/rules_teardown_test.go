@@ -34,8 +34,8 @@ func TestTearDownBegins(t *testing.T) {
 		"so it does without the CephCluster": {[]func(*facts){inCeph, unreadable}, teardown.PartCancelClients},
 	} {
 		change := append([]func(*facts){deleted, withTask(task.Measuring, "")}, c.change...)
-		if got := decide(atWork(change...)); got.step != stepTearDown || got.tearing.Part != c.want {
-			t.Errorf("%s: %s %q, want part %q", name, got.step, got.tearing.Part, c.want)
+		if got := decide(atWork(change...)); got.Step != stepTearDown || got.Detail.tearing.Part != c.want {
+			t.Errorf("%s: %s %q, want part %q", name, got.Step, got.Detail.tearing.Part, c.want)
 		}
 	}
 }

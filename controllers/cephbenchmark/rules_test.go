@@ -5,13 +5,16 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/teardown"
+	"github.com/cephtune/cephtune/internal/trial"
 )
 
 func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
@@ -37,13 +40,30 @@ func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
 	}
 }
 
+// Anybody may create benchmarks that wait for a sweep, and each look at one asks the API server for the sweep.
+func TestABenchmarkUnderASweepIsLookedAtAtGrowingIntervals(t *testing.T) {
+	for _, c := range []struct{ age, refused, waits time.Duration }{
+		{time.Second, time.Minute, 100 * time.Millisecond},
+		{time.Hour, 6 * time.Minute, time.Minute},
+		{24 * time.Hour, time.Hour, time.Minute},
+	} {
+		seen := atWork(idle, func(f *facts) { f.benchmark.CreationTimestamp.Time = today().Add(-c.age) })
+		seen.admission = trial.Admission{Refusal: "Not yours."}
+		refused := decide(seen)
+		seen.admission = trial.Admission{Waits: true}
+		if waits := decide(seen); refused.Again != c.refused || waits.Again != c.waits {
+			t.Errorf("after %v: %v and %v, want %v and %v", c.age, refused.Again, waits.Again, c.refused, c.waits)
+		}
+	}
+}
+
 func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 	var lines []string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
-	r := &Reconciler{}
+	decisions := &reconcile.Log{}
 	said := func(seen facts) int {
 		lines = nil
-		r.logDecision(ctx, seen, decide(seen))
+		decisions.Note(ctx, seen.benchmark, seen.describe(decide(seen)))
 		return len(lines)
 	}
 	if n := said(atWork()); n != 1 || !strings.Contains(lines[0], `"rule"="waitForQuiet"`) || !strings.Contains(lines[0], `"step"="Wait"`) {
@@ -53,7 +73,7 @@ func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 		t.Errorf("the same decision again: %q", lines)
 	}
 	renewing := atWork(func(f *facts) { f.locked, f.memory.turn.Grant = false, &lock.Grant{} })
-	if n := said(renewing); n != 0 || decide(renewing).step != stepLock {
+	if n := said(renewing); n != 0 || decide(renewing).Step != reconcile.StepLock {
 		t.Errorf("a lock that is renewed: %q", lines)
 	}
 	if n := said(atWork()); n != 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/stages"
 )
@@ -134,11 +135,11 @@ func lost(f *facts) {
 // passed returns a benchmark after a pass that has not ended it.
 func passed(change ...func(*facts)) *v1alpha1.CephBenchmark {
 	seen := stage(change...)
-	p, came := decide(seen), effect{}
-	if p.step == stepBegin {
-		came.edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Begin(s, seen.benchmark.Spec.RunID, seen.now) }
+	p, started := decide(seen), effect{}
+	if p.Step == reconcile.StepBegin {
+		started.Edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Begin(s, seen.benchmark.Spec.RunID, seen.now) }
 	}
-	return statusAfter(seen, p, came, nil)
+	return statusAfter(seen, p, started, nil)
 }
 
 // tornDown returns a benchmark after the pass that has completed its teardown.
@@ -146,10 +147,10 @@ func tornDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephBenchmark {
 	t.Helper()
 	seen := stage(change...)
 	p := decide(seen)
-	if p.step != stepTearDown {
-		t.Fatalf("decided %s (%+v), want a teardown", p.step, p.outcome)
+	if p.Step != stepTearDown {
+		t.Fatalf("decided %s (%+v), want a teardown", p.Step, p.Outcome)
 	}
-	return statusAfter(seen, p, effect{finished: true}, nil)
+	return statusAfter(seen, p, effect{Finished: true}, nil)
 }
 
 // ended returns facts of a benchmark that has ended with an expectation.

@@ -48,7 +48,8 @@ template:
   dataset: {size: 64Mi}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
-  backgroundLoad: {ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}
+  - {name: other-users, fio: {pattern: RandWrite, rateIOPS: 1000}}
+  backgroundLoad: {phase: other-users, ramp: 0s}
 `
 
 var errNoMoreJobs = errors.New("exceeded quota: one Job")
@@ -178,10 +179,11 @@ func theJobOfTheBackgroundIsDeleted(w *world) {
 }
 
 func restartedUnderBackgroundLoad(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: 1500 * time.Millisecond})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", backgroundOfOne, runs(1))
 	w.untilTask(client0, "r1-write", task.Measuring)
 	w.restart()
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if states(b) != "Valid" || !isThousand(b.Status.Phases[0].BackgroundIOPS) {
 		w.t.Errorf("runs %+v, phases %+v", b.Status.Runs, b.Status.Phases)
@@ -219,10 +221,12 @@ func (w *world) backgroundNotMade() *v1alpha1.CephBenchmark {
 }
 
 func suspendedUnderBackgroundLoad(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", backgroundOfOne)
 	w.untilTask(client0, "r1-write", task.Measuring)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.untilObserved(b)
+	w.kubelet.proceed("r1-")
 	w.until(b, "suspended and idle", func() bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
 	})
@@ -274,12 +278,14 @@ func aPhaseFailsUnderBackgroundLoad(w *world) {
 
 // The manager also looks for data that the background load has left.
 func aBackgroundInAPoolThatIsThere(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", strings.Replace(backgroundOfOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
-	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
+	w.untilTask(client0, "r1-write", task.Measuring)
 	left := clientjob.SessionOf(b.UID, "1").Background().Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-0-image"}
 	})
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	w.ceph.Change(func(a *cephtest.Answers) {
 		if images := a.Images["open"]; len(images) != 1 || images[0] != "precious" {

@@ -16,7 +16,6 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/metrics"
@@ -285,10 +284,12 @@ func itDoesNotBecomeQuiet(w *world) {
 
 // By default, a warning that appears makes the run invalid.
 func aDisturbanceSpoilsARun(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.warn()
+	w.untilSampled(b)
+	w.kubelet.proceed("r1-")
 	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "HealthWarning", "SLOW_OPS")
 	w.untilCounted(1, metrics.InvalidRuns, "CephBenchmark", "HealthWarning")
 	w.untilCounted(1, metrics.InvalidRuns)
@@ -318,10 +319,12 @@ func (w *world) onTwentyPGs() *v1alpha1.CephBenchmark {
 
 // Ceph's warnings about the requested pool are expected.
 func cephWarnsOfTheScratchPool(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.onTwentyPGs()
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.oddPools(1)
+	w.untilSampled(b)
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if states(b) != "Valid" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -329,10 +332,12 @@ func cephWarnsOfTheScratchPool(w *world) {
 }
 
 func cephWarnsOfAnotherPoolToo(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.onTwentyPGs()
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.oddPools(2)
+	w.untilSampled(b)
+	w.kubelet.proceed("r1-")
 	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "HealthWarning", "POOL_PG_NUM_NOT_POWER_OF_TWO")
 }
 
@@ -448,11 +453,12 @@ func cephIsOutOfReachForGood(w *world) {
 // Clients may reach Ceph while the manager does not. The archive records that the manager could not
 // observe the cluster, and the teardown waits.
 func cephIsOutOfReachFromTheMiddleOn(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	mend := w.cutCeph()
 	w.wait(time.Minute)
+	w.kubelet.proceed("r1-")
 	w.untilReason(b, v1alpha1.ReasonTearingDown, "no monitor answers")
 	if !isTrue(b, v1alpha1.ConditionComplete) {
 		w.t.Errorf("the results are not there: %+v", b.Status)
@@ -475,13 +481,15 @@ func cephIsOutOfReachFromTheMiddleOn(w *world) {
 
 // The clients remove their data, and the manager checks that.
 func aPoolThatIsThere(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", onPool)
-	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
+	w.untilTask(0, "r1-write", task.Measuring)
 	left := clientjob.SessionOf(b.UID, "1").Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-image-0"}
 		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left}
 	})
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if w.untilTask(0, leftovers.TaskID, task.Done); w.rook.made > 0 {
 		w.t.Error("a scratch pool was made")

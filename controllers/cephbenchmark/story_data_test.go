@@ -3,7 +3,6 @@ package cephbenchmark
 import (
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -154,24 +152,25 @@ func cachesAreWarm(w *world) {
 
 // whileRollingBack returns a benchmark whose client is rolling its image back before the second
 // run.
-func (w *world) whileRollingBack(takes time.Duration) *v1alpha1.CephBenchmark {
+func (w *world) whileRollingBack() *v1alpha1.CephBenchmark {
 	w.t.Helper()
-	w.kubelet.script("initial-", runnertest.Script{Preparing: takes})
+	w.kubelet.script("initial-", runnertest.Script{Preparing: held})
 	b := w.benchmark("b", twoOverwrites)
 	w.untilTask(0, "initial-2-", task.Preparing)
 	return b
 }
 
 func restartedWhileRollingBack(w *world) {
-	b := w.whileRollingBack(700 * time.Millisecond)
+	b := w.whileRollingBack()
 	w.restart()
+	w.kubelet.proceed("initial-")
 	w.untilComplete(b)
 	w.wantFound(b, v1alpha1.DataRolledBack, v1alpha1.DataRolledBack)
 	w.wantTasks(0, "data-image-w1x64m", "data-image-r1x64m", "r1-over", "r1-read", "initial-2-image-w1x64m", "r2-over", "r2-read")
 }
 
 func suspendedWhileRollingBack(w *world) {
-	b := w.whileRollingBack(time.Hour)
+	b := w.whileRollingBack()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
 	w.until(b, "suspended and idle", func() bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
@@ -185,7 +184,7 @@ func suspendedWhileRollingBack(w *world) {
 }
 
 func deletedWhileRollingBack(w *world) {
-	b := w.whileRollingBack(time.Hour)
+	b := w.whileRollingBack()
 	w.delete(b)
 	w.wantClean()
 	w.wantWords(w.stepsOf(0, leftovers.TaskID), "image-meta set", "snap rm", "rm", "rm")
@@ -204,7 +203,7 @@ func rollingBackFails(w *world) {
 
 // The client is gone, so the manager has to remove its image and the snapshot.
 func lostWhileRollingBack(w *world) {
-	b := w.whileRollingBack(time.Hour)
+	b := w.whileRollingBack()
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images[settings.ScratchPool] = []string{clientjob.SessionOf(b.UID, b.Spec.RunID).Name + "-0-w1x64m-0"}
 	})
@@ -217,10 +216,12 @@ func lostWhileRollingBack(w *world) {
 
 // Activity in the cluster after a rollback must end before the measurement.
 func notQuietAfterRollingBack(w *world) {
-	b := w.whileRollingBack(2 * clusterwatch.SampleEvery) // long enough for a sample to show it
+	b := w.whileRollingBack()
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.PGsByState = map[string]int{"active+clean": 32, "active+recovering": 1}
 	})
+	w.untilSampled(b)
+	w.kubelet.proceed("initial-")
 	w.untilTask(0, "initial-2-", task.Done)
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence)
 	for _, t := range w.kubelet.client(0).Tasks() {

@@ -99,12 +99,15 @@ func deletedAfterItHasCleanedUp(w *world) {
 // leaseGoesTo gives the lock in Kubernetes to another holder.
 func (w *world) leaseGoesTo(holder string) {
 	w.t.Helper()
-	lease := w.lease()
-	now := metav1.NewMicroTime(w.now())
-	lease.Spec.HolderIdentity, lease.Spec.AcquireTime, lease.Spec.RenewTime = &holder, &now, &now
-	if err := w.Update(w.t.Context(), lease); err != nil {
-		w.t.Fatal(err)
-	}
+	w.eventually(func() string { // The manager may renew it meanwhile.
+		lease := w.lease()
+		now := metav1.NewMicroTime(w.now())
+		lease.Spec.HolderIdentity, lease.Spec.AcquireTime, lease.Spec.RenewTime = &holder, &now, &now
+		if err := w.Update(w.t.Context(), lease); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 }
 
 // The next manager can only look for everything that the benchmark may have created.

@@ -98,10 +98,11 @@ func aToolThatEndsEarly(w *world) {
 
 func oneClientFails(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	w.kubelet.script("data-", runnertest.Script{Preparing: 300 * time.Millisecond})
+	w.kubelet.script("data-", runnertest.Script{Preparing: held})
 	b := w.benchmark("b", oneRead, clients(2))
 	w.untilTask(1, "data-", task.Preparing)
 	w.kubelet.client(1).Script("r1-", runnertest.Script{Failure: &task.Failure{Reason: task.ToolKilled, Message: "by a signal"}})
+	w.kubelet.proceed("data-")
 	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "by a signal", "client")
 	w.untilTask(0, "r1-read", task.Cancelled)
 }
@@ -265,11 +266,11 @@ func (w *world) deleteJob(b *v1alpha1.CephBenchmark) {
 }
 
 func aRunnerIsOutOfReachForAWhile(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.kubelet.client(0).Break(errors.New("no route to host"))
-	time.Sleep(1200 * time.Millisecond) // The tool continues, and ends.
+	w.kubelet.proceed("r1-") // The tool continues, and ends.
 	w.wait(30 * time.Second)
 	w.untilReason(b, v1alpha1.ReasonClientsUnreachable, "no route to host", "7480")
 	w.kubelet.client(0).Break(nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -49,7 +50,7 @@ func (w *world) wantFewWrites(b *v1alpha1.CephBenchmark) {
 	counts, sum := w.writes.so()
 	took := b.Status.CompletionTime.Sub(b.CreationTimestamp.Time)
 	w.t.Logf("API writes in %v: %v, in all %d, and 2 to make and remove the scratch pool", took, counts, sum)
-	if most := maxWrites + int(took/minMessageInterval); sum > most {
+	if most := maxWrites + int(took/reconcile.MessageInterval); sum > most {
 		w.t.Errorf("%d API writes in %v, more than %d", sum, took, most)
 	}
 }
@@ -86,7 +87,7 @@ func aChangeThatAsksForNoRunIsNoted(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RawOutput = v1alpha1.RawOutputAlways })
-	w.until(b, "of the latest generation", func() bool { return b.Status.ObservedGeneration == b.Generation })
+	w.untilObserved(b)
 	if !isTrue(b, v1alpha1.ConditionReady) || w.kubelet.client(1) != nil {
 		w.t.Errorf("it did more than that: %+v", b.Status)
 	}
@@ -109,15 +110,19 @@ func aNewRunIDRunsAgain(w *world) {
 }
 
 func aNewRunIDWaitsForTheRunAtWork(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
+	w.rook.removing = "Rook is slow" // The next run begins after the teardown.
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) {
 		s.RunID, s.Template.Phases[0].Name = "next", "other"
 	})
+	w.untilObserved(b)
+	w.kubelet.proceed("r1-")
 	w.until(b, "finished with the spec it was started with", func() bool {
 		return b.Status.ObservedRunID == "1" && b.Status.Headline == "write 1k IOPS"
 	})
+	w.rook.set(func(f *fakeRook) { f.removing = "" })
 	w.until(b, "run again", func() bool {
 		return b.Status.ObservedRunID == "next" && isTrue(b, v1alpha1.ConditionReady)
 	})
@@ -288,10 +293,12 @@ template:
 `
 
 func suspendedWhileMeasuring(w *world) {
-	w.kubelet.script("r2-first", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r2-first", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", twoPhases)
 	w.untilTask(0, "r2-first", task.Measuring)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.untilObserved(b)
+	w.kubelet.proceed("r2-")
 	w.until(b, "suspended and idle", func() bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
 	})
@@ -324,10 +331,12 @@ func states(b *v1alpha1.CephBenchmark) string {
 
 // A completed measurement counts: nothing is left to resume.
 func suspendedInTheLastPhase(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
+	w.untilObserved(b)
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 }
 
@@ -345,7 +354,7 @@ func resumedTooSoon(w *world) {
 }
 
 func oneAfterTheOther(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: 1200 * time.Millisecond})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	first := w.benchmark("z-first", oneWrite)
 	w.untilReason(first, v1alpha1.ReasonRunning)
 	second := w.benchmark("b-second", oneWrite)
@@ -353,6 +362,8 @@ func oneAfterTheOther(w *world) {
 	time.Sleep(time.Second) // The queue's times have a resolution of a second.
 	third := w.benchmark("a-third", oneWrite)
 	w.untilReason(third, v1alpha1.ReasonQueued, "/b-second")
+	w.kubelet.script("r1-", runnertest.Script{Measuring: 1200 * time.Millisecond}) // So do completion times.
+	w.kubelet.client(0).Proceed("r1-")
 	for _, b := range []*v1alpha1.CephBenchmark{first, second, third} {
 		w.until(b, "Ready", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
 	}

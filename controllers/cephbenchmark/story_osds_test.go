@@ -42,7 +42,7 @@ func osdStories() map[string]story {
 func confinedTo(count int32) func(*v1alpha1.CephBenchmark) {
 	return func(b *v1alpha1.CephBenchmark) {
 		pool := b.Spec.Template.Target.ScratchPool
-		pool.Replicated.Size, pool.OSDs = 1, &v1alpha1.OSDSelection{Count: count, Seed: new(int64(5))}
+		pool.Replicated.Size, pool.OSDSelection = 1, &v1alpha1.OSDSelection{Count: count, Seed: new(int64(5))}
 	}
 }
 
@@ -79,13 +79,13 @@ func onTwoOSDs(w *world) {
 	others := w.places(3)
 	b := w.benchmark("b", oneWrite, confinedTo(2))
 	w.untilComplete(b)
-	osds := strings.Split(b.Status.OSDs, ",")
+	osds := b.Status.PoolOSDs
 	if len(osds) != 2 || states(b) != "Valid" {
-		w.t.Fatalf("runs %+v on OSDs %s, want a valid one on two", b.Status.Runs, b.Status.OSDs)
+		w.t.Fatalf("runs %+v on OSDs %v, want a valid one on two", b.Status.Runs, osds)
 	}
-	first, second := "["+osds[0]+"]", "["+osds[1]+"]"
+	first, second := fmt.Sprintf("[%d]", osds[0]), fmt.Sprintf("[%d]", osds[1])
 	if places := w.places(2); strings.Count(places, first) != 4 || strings.Count(places, second) != 4 {
-		w.t.Errorf("the scratch pool is on %s, want four placement groups on each of %s", places, b.Status.OSDs)
+		w.t.Errorf("the scratch pool is on %s, want four placement groups on each of %v", places, osds)
 	}
 	if now := w.places(3); now != others {
 		w.t.Errorf("another pool was at %s and is at %s", others, now)
@@ -119,14 +119,15 @@ func (w *world) archived(b *v1alpha1.CephBenchmark) *archive.Run {
 // The next manager must take the OSDs from the Job, although it would draw other ones.
 func onOneOSDRestarted(w *world) {
 	w.spreadOut()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, confinedTo(1))
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.restart()
 	w.ceph.Change(func(a *cephtest.Answers) { a.OSDTree = a.OSDTree[:0] })
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
-	if states(b) != "Valid" || b.Status.OSDs == "" || strings.Contains(b.Status.OSDs, ",") {
-		w.t.Errorf("runs %+v on OSDs %s", b.Status.Runs, b.Status.OSDs)
+	if states(b) != "Valid" || len(b.Status.PoolOSDs) != 1 {
+		w.t.Errorf("runs %+v on OSDs %v", b.Status.Runs, b.Status.PoolOSDs)
 	}
 }
 
@@ -142,12 +143,12 @@ func somebodyRemovesTheNote(w *world) {
 func (w *world) noteIsChanged(change func(map[string]string)) {
 	w.t.Helper()
 	w.spreadOut()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, confinedTo(1))
 	w.untilTask(0, "r1-write", task.Measuring)
-	w.until(b, "on its OSDs", func() bool { return b.Status.OSDs != "" })
+	w.until(b, "on its OSDs", func() bool { return len(b.Status.PoolOSDs) > 0 })
 	w.stop()
-	noted, job, told := b.Status.OSDs, w.job(b), len(w.ceph.Calls("PlacePGs"))
+	noted, job, told := b.Status.PoolOSDs, w.job(b), len(w.ceph.Calls("PlacePGs"))
 	before := job.DeepCopy()
 	change(job.Annotations)
 	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
@@ -155,8 +156,8 @@ func (w *world) noteIsChanged(change func(map[string]string)) {
 	}
 	w.start()
 	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
-	if b.Status.OSDs != noted || len(w.ceph.Calls("PlacePGs")) != told {
-		w.t.Errorf("status has OSDs %q, had %q, and Ceph was told of %d placements after %d", b.Status.OSDs, noted, len(w.ceph.Calls("PlacePGs")), told)
+	if !slices.Equal(b.Status.PoolOSDs, noted) || len(w.ceph.Calls("PlacePGs")) != told {
+		w.t.Errorf("status has OSDs %v, had %v, and Ceph was told of %d placements after %d", b.Status.PoolOSDs, noted, len(w.ceph.Calls("PlacePGs")), told)
 	}
 }
 
@@ -185,7 +186,7 @@ func aPlacementGroupLeavesItsClass(w *world) {
 			a.PGs[i].Acting = []int{i % 2}
 		}
 	})
-	w.kubelet.script("r1-", runnertest.Script{Measuring: 500 * time.Millisecond})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, ofClass)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -197,6 +198,7 @@ func aPlacementGroupLeavesItsClass(w *world) {
 		}
 		a.PGs = pgs
 	})
+	w.kubelet.proceed("r1-")
 	w.untilReason(b, v1alpha1.ReasonNoValidRun)
 	if run := b.Status.Runs[0]; run.State != v1alpha1.RunInvalid || !strings.Contains(run.Reason, "is on osd.2, but may use only OSDs of device class ssd") {
 		w.t.Errorf("the run is %+v, want it Invalid", run)
@@ -205,7 +207,7 @@ func aPlacementGroupLeavesItsClass(w *world) {
 
 func aPlacementGroupLeaves(w *world) {
 	w.spreadOut()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: 500 * time.Millisecond})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, confinedTo(1))
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -217,6 +219,7 @@ func aPlacementGroupLeaves(w *world) {
 		}
 		a.PGs = pgs
 	})
+	w.kubelet.proceed("r1-")
 	w.untilReason(b, v1alpha1.ReasonNoValidRun)
 	if run := b.Status.Runs[0]; run.State != v1alpha1.RunInvalid || !strings.Contains(run.Reason, "OSDs: placement group 2.3 is on osd.") {
 		w.t.Errorf("the run is %+v, want it Invalid, naming the placement group", run)
@@ -272,15 +275,17 @@ func oneIsSlowerThanItsPeers(w *world) {
 		}
 	})
 	for _, run := range []string{"r1-", "r2-"} {
-		w.kubelet.script(run, runnertest.Script{Measuring: 3 * time.Second})
+		w.kubelet.script(run, runnertest.Script{Measuring: held})
 	}
 	b := w.benchmark("b", oneWrite, runs(2), func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ScratchPool.Replicated.Size = 1 })
 	w.untilTask(0, "r1-write", task.Measuring)
-	w.lookAtOSDs(3)
+	w.lookAtOSDs(b, 3)
+	w.kubelet.proceed("r1-")
 	w.until(b, "through its first run", func() bool { return strings.HasPrefix(states(b), "Valid") })
 	w.restart()
 	w.untilTask(0, "r2-write", task.Measuring)
-	w.lookAtOSDs(3)
+	w.lookAtOSDs(b, 3)
+	w.kubelet.proceed("r2-")
 	w.untilComplete(b)
 	want := []v1alpha1.SlowOSD{{OSD: 1, Phase: "write", CommitLatency: "0.024", PeersCommitLatency: "0.0032", RelativeWork: "2", Runs: 2}}
 	if diff := cmp.Diff(want, b.Status.SlowOSDs); diff != "" {
@@ -320,8 +325,8 @@ func nobodyTellsWhatOSDsDo(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ScratchPool.Replicated.Size = 1 })
 	w.untilTask(0, "r1-write", task.Measuring)
-	w.lookAtOSDs(3)
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.lookAtOSDs(b, 3)
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	run := w.archived(b)
 	if phase := run.Phases[0]; states(b) != "Valid" || len(phase.OSDLatencies) < 3 || len(phase.OSDIO) > 0 {
@@ -332,23 +337,22 @@ func nobodyTellsWhatOSDsDo(w *world) {
 	}
 }
 
-// lookAtOSDs puts the clock forward and has OSDs asked for their latencies, so many times.
-func (w *world) lookAtOSDs(times int) {
+// lookAtOSDs puts the clock forward so many times, and each time waits until the session of a benchmark has the
+// latencies of OSDs.
+func (w *world) lookAtOSDs(b *v1alpha1.CephBenchmark, times int) {
 	w.t.Helper()
+	looks := func() (n int) {
+		if session, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); is {
+			session.Hurry()
+			n = len(session.LastView().Extras)
+		}
+		return n
+	}
 	for range times {
-		before := len(w.ceph.Calls("OSDPerf"))
+		before := looks()
 		w.wait(11 * time.Second)
 		w.eventually(func() string {
-			var all v1alpha1.CephBenchmarkList
-			if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace)); err != nil {
-				w.t.Fatal(err)
-			}
-			for i := range all.Items {
-				if session, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(&all.Items[i])); is {
-					session.Hurry()
-				}
-			}
-			if len(w.ceph.Calls("OSDPerf")) == before {
+			if looks() <= before {
 				return "nobody asks OSDs for their latencies"
 			}
 			return ""

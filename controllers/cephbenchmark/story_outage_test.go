@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -149,7 +148,7 @@ func outageToTheEnd(w *world) {
 		}}
 	})
 	w.recovers(b)
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	w.wantNoJournal()
 	if states(b) != "Valid" || w.stops() != 1 || b.Status.Verdict != v1alpha1.BenchmarkPassed {
@@ -190,14 +189,14 @@ func outageTwice(w *world) {
 	w.kubelet.script("r2-", runnertest.Script{Measuring: time.Hour})
 	b := w.inOutage(runs(2))
 	w.recovers(b)
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "osd.2 may not be marked down again before")
 	w.wait(20 * time.Minute)
 	w.untilTask(0, "r2-write", task.Measuring)
 	w.wait(aWhile)
 	w.until(b, "without osd.2 again", func() bool { return !w.up() && strings.Contains(b.Status.Progress.Step, "osd.2 down") })
 	w.recovers(b)
-	w.kubelet.client(0).EndMeasuring("r2-write")
+	w.kubelet.proceed("r2-")
 	w.untilComplete(b)
 	w.wantNoJournal()
 	if states(b) != "Valid, Valid" || w.stops() != 2 {
@@ -223,12 +222,13 @@ func patienceGetsShorter(w *world) {
 // outageUnderBackgroundLoad has a background load with a runner of its own.
 func outageUnderBackgroundLoad(w *world) {
 	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
-		if err := yaml.Unmarshal([]byte(`{ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}`), &b.Spec.Template.BackgroundLoad); err != nil {
-			w.t.Fatal(err)
-		}
+		b.Spec.Template.BackgroundLoad = &v1alpha1.BackgroundLoad{Phase: "other-users", Ramp: &metav1.Duration{}}
+		b.Spec.Template.Phases = append(b.Spec.Template.Phases, v1alpha1.Phase{Name: "other-users", Fio: &v1alpha1.Fio{
+			Pattern: v1alpha1.FioRandWrite, RateIOPS: new(int64(1000)),
+		}})
 	})
 	w.recovers(b)
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	w.wantNoJournal()
 	w.wantOutage()
@@ -344,7 +344,7 @@ func theLeaseIsDeleted(w *world) {
 		w.t.Fatal(err)
 	}
 	w.recovers(b)
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	w.wantNoJournal()
 	if states(b) != "Valid" {
@@ -531,7 +531,7 @@ func restartedInMidOutage(w *world) {
 	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "noup of osd.2 will be unset after")
 	w.wait(ceph.LongestChange)
 	w.untilUp()
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
 	if !strings.Contains(b.Status.Runs[0].Reason, "the manager restarted") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -650,7 +650,7 @@ func (w *world) killedInOutage(step tuning.Step) {
 		}
 		return w.up() && w.key("cephtune/disruption") == ""
 	})
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.until(b, "ended", func() bool {
 		return isTrue(b, v1alpha1.ConditionFailed) || isTrue(b, v1alpha1.ConditionComplete)
 	})

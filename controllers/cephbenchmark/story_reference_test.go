@@ -3,6 +3,7 @@ package cephbenchmark
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -21,9 +22,9 @@ func referenceStories() map[string]story {
 	}
 }
 
-// measuring scripts three runs that differ by 1 %.
-func measuring(w *world, operations int64) {
-	for run, percent := range []int64{99, 100, 101} {
+// measuring scripts three runs that differ by a percentage.
+func measuring(w *world, operations, differ int64) {
+	for run, percent := range []int64{100 - differ, 100, 100 + differ} {
 		r := runnertest.DefaultResult(task.Task{Measure: &task.Measurement{RequestedSeconds: 30}})
 		n := operations * percent / 100
 		r.Write = &result.Direction{Operations: n, Bytes: 4096 * n, Seconds: 30, ShortestSeconds: 30}
@@ -36,6 +37,12 @@ func noWorse(b *v1alpha1.CephBenchmark) {
 	b.Spec.Expectations = []v1alpha1.Expectation{{
 		MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, MaximumRegression: "10%", Reference: "reference",
 	}}
+}
+
+// noWorseThisHour accepts a reference of a single day.
+func noWorseThisHour(b *v1alpha1.CephBenchmark) {
+	noWorse(b)
+	b.Spec.Expectations[0].ThisHour = true
 }
 
 // wantJudged checks the verdict of a benchmark, and that the reference did not affect its results.
@@ -52,18 +59,27 @@ func (w *world) wantJudged(b *v1alpha1.CephBenchmark, outcome v1alpha1.Expectati
 }
 
 func againstAReference(w *world) {
-	measuring(w, 30000)
+	measuring(w, 30000, 1)
+	reference := w.benchmark("reference", oneWrite, runs(3))
+	w.untilComplete(reference)
+	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorseThisHour), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed, "1 of the 3 days")
+	w.wantJudged(w.benchmark("unasked", oneWrite, runs(3), noWorse), v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive, "run reference on 2 more days")
+	measuring(w, 20000, 1)
+	w.wantJudged(w.benchmark("slower", oneWrite, runs(3), noWorseThisHour), v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed,
+		fmt.Sprintf("(UID %s, session of %s), more than 10%% worse, but only for this hour (reference has sessions on 1 of the 3 days",
+			reference.UID, reference.Status.StartTime.UTC().Format(time.RFC3339)))
+	w.delete(reference)
+	measuring(w, 30000, 1)
+	uid := reference.UID
 	w.untilComplete(w.benchmark("reference", oneWrite, runs(3)))
-	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorse), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed, "1 of the 3 days")
-	measuring(w, 20000)
-	w.wantJudged(w.benchmark("slower", oneWrite, runs(3), noWorse), v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed,
-		"times that of reference, more than 10% worse, but only for this hour (reference has sessions on 1 of the 3 days")
+	w.wantJudged(w.benchmark("pinned", oneWrite, runs(3), noWorse, func(b *v1alpha1.CephBenchmark) { b.Spec.Expectations[0].ReferenceUID = string(uid) }),
+		v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive, "reference is another CephBenchmark than that in referenceUID")
 }
 
 // againstThreeDays gives the reference two more sessions, of earlier days: stories cannot wait for
 // days, because the API server has a clock of its own.
 func againstThreeDays(w *world) {
-	measuring(w, 30000)
+	measuring(w, 30000, 1)
 	reference := w.benchmark("reference", oneWrite, runs(3))
 	w.untilComplete(reference)
 	results := w.results()
@@ -93,7 +109,7 @@ func againstThreeDays(w *world) {
 		}
 	}
 	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorse), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed,
-		"write IOPS is 1 (0.906 to 1.1) times that of reference, at most 10% worse. 3 of 3 runs")
+		"write IOPS is 1 (0.906 to 1.1) times that of reference (UID "+string(reference.UID))
 }
 
 func aReferenceThatIsMissing(w *world) {

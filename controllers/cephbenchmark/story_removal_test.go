@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -97,18 +96,19 @@ func aDeletedPoolMayBeRemovedMeanwhile(w *world) {
 // The manager asks OSDs for their PGs before each run and not during one, because that needs a list
 // of all PGs.
 func dataThatWasMovedIsStillRemoved(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: 4 * time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, runs(2))
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.strays(1, 5)
 	w.eventually(func() string {
 		before := len(w.ceph.Calls("Strays"))
-		w.lookAtOSDs(2)
+		w.lookAtOSDs(b, 2)
 		if len(w.ceph.Calls("Strays")) > before {
 			return "what OSDs hold is asked for while a phase is measured"
 		}
 		return ""
 	})
+	w.kubelet.proceed("r1-")
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 5, OSDs: 1)")
 	w.strays(0, 0)
 	w.untilComplete(b)
@@ -120,12 +120,13 @@ func dataThatWasMovedIsStillRemoved(w *world) {
 // Both the first and the second run wait, each for the full limit and not longer.
 func movedDataIsRemovedBeforeEachRun(w *world) {
 	w.strays(1, 5)
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, runs(2))
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 5, OSDs: 1)")
 	w.wait(quiescence.RemovalWait)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.strays(2, 7)
+	w.kubelet.proceed("r1-")
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 7, OSDs: 2)")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)

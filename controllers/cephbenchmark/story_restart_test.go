@@ -89,10 +89,12 @@ func restartedWhileThePoolIsMade(w *world) {
 }
 
 func restartedWhileClientsPrefill(w *world) {
-	w.kubelet.script("data-", runnertest.Script{Preparing: 700 * time.Millisecond})
+	w.kubelet.script("data-", runnertest.Script{Preparing: held})
 	b := w.benchmark("b", oneRead, clients(2), func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Dataset.Size = "Auto" })
+	w.untilTask(0, "data-", task.Preparing)
 	w.untilTask(1, "data-", task.Preparing)
 	w.restart()
+	w.kubelet.proceed("data-")
 	w.untilComplete(b)
 	if n := len(w.kubelet.client(0).Tasks()); states(b) != "Valid" || n != 2 {
 		w.t.Errorf("runs %s of %d tasks", states(b), n)
@@ -100,10 +102,11 @@ func restartedWhileClientsPrefill(w *world) {
 }
 
 func restartedWhileOneClientMeasures(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.restart()
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if n := len(w.kubelet.client(0).Tasks()); states(b) != "Valid" || n != 2 {
 		w.t.Errorf("runs %s of %d tasks", states(b), n)
@@ -112,46 +115,49 @@ func restartedWhileOneClientMeasures(w *world) {
 
 func upgradedWhileOneClientMeasures(w *world) {
 	w.spreadOut()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, confinedTo(1))
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.upgrade(b)
 	w.until(b, "recorded", func() bool { return b.Status.Clients != nil && b.Status.Clients.JobUID != "" })
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if states(b) != "Valid" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 }
 
-// upgrade restarts the manager as if the version before had created the Job of the clients.
-func (w *world) upgrade(b *v1alpha1.CephBenchmark) {
+// upgrade restarts the manager as if the version before had created the Job of the clients, with a change.
+func (w *world) upgrade(b *v1alpha1.CephBenchmark, change ...func(*batchv1.Job)) {
 	w.t.Helper()
 	w.stop()
 	job := w.job(b)
 	before := job.DeepCopy()
 	delete(job.Annotations, signature.Annotation)
+	for _, c := range change {
+		c(job)
+	}
 	job.Annotations["cephtune.dev/seal"] = sealOfTheVersionBefore(w.t, b, job)
 	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
-		w.t.Fatal(err)
-	}
-	b.Status.Clients = nil
-	for i := range b.Status.Runs {
-		b.Status.Runs[i].ResultsDigest = ""
-	}
-	if err := w.Status().Update(w.t.Context(), b); err != nil {
-		w.t.Fatal(err)
-	}
+	w.editStatus(b, unsign)
 	w.start()
+}
+
+// unsign removes what the version before did not write.
+func unsign(s *v1alpha1.CephBenchmarkStatus) {
+	s.Clients = nil
+	for i := range s.Runs {
+		s.Runs[i].ResultsDigest = ""
+	}
 }
 
 // sealOfTheVersionBefore returns what the version before wrote instead of a signature.
 func sealOfTheVersionBefore(t *testing.T, b *v1alpha1.CephBenchmark, job *batchv1.Job) string {
 	t.Helper()
 	input := maps.Clone(job.Annotations)
-	maps.DeleteFunc(input, func(name, _ string) bool { return name == "cephtune.dev/seal" })
+	maps.DeleteFunc(input, func(name, _ string) bool { return name == "cephtune.dev/seal" || name == "cephtune.dev/unreachable" })
 	text, err := json.Marshal(input)
 	if err != nil {
 		t.Fatal(err)
@@ -166,10 +172,12 @@ func sealOfTheVersionBefore(t *testing.T, b *v1alpha1.CephBenchmark, job *batchv
 }
 
 func restartedWhileTwoClientsAreReady(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Preparing: 500 * time.Millisecond})
+	w.kubelet.script("r1-", runnertest.Script{Preparing: held})
 	b := w.benchmark("b", oneWrite, clients(2))
+	w.untilTask(0, "r1-write", task.Preparing)
 	w.untilTask(1, "r1-write", task.Preparing)
 	w.stop()
+	w.kubelet.proceed("r1-")
 	w.untilTask(0, "r1-write", task.Ready)
 	w.untilTask(1, "r1-write", task.Ready)
 	w.start()
@@ -180,10 +188,12 @@ func restartedWhileTwoClientsAreReady(w *world) {
 }
 
 func restartedWhileTwoClientsMeasure(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, clients(2), runs(2))
+	w.untilTask(0, "r1-write", task.Measuring)
 	w.untilTask(1, "r1-write", task.Measuring)
 	w.restart()
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if states(b) != "Invalid, Valid" || !strings.Contains(b.Status.Runs[0].Reason, "unknown whether the clients started together") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -191,11 +201,12 @@ func restartedWhileTwoClientsMeasure(w *world) {
 }
 
 func restartedBetweenRuns(w *world) {
-	varying(w)
-	w.kubelet.script("r2-", runnertest.Script{Preparing: 700 * time.Millisecond})
+	measuring(w, 30000, 10)
+	w.kubelet.script("r2-", runnertest.Script{Preparing: held})
 	b := w.benchmark("b", oneWrite, clients(2), runs(3))
 	w.untilTask(0, "r2-write", task.Preparing)
 	w.restart()
+	w.kubelet.proceed("r2-")
 	w.untilComplete(b)
 	if len(b.Status.Runs) != 3 || b.Status.Phases[0].ValidRuns != 3 {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -215,12 +226,14 @@ func restartedWhileEverythingIsRemoved(w *world) {
 }
 
 func restartedAndSuspended(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.stop()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
 	w.start()
+	w.untilObserved(b)
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 }
 
@@ -233,10 +246,7 @@ func restartedHoldingTheLock(w *world) {
 	second := w.benchmark("a", oneWrite)
 	w.untilReason(second, v1alpha1.ReasonQueued)
 	w.stop()
-	second.Status.StartTime = first.Status.StartTime
-	if err := w.Status().Update(w.t.Context(), second); err != nil {
-		w.t.Fatal(err)
-	}
+	w.editStatus(second, func(s *v1alpha1.CephBenchmarkStatus) { s.StartTime = first.Status.StartTime })
 	w.rook.set(func(f *fakeRook) { f.making = "" })
 	w.start()
 	w.until(first, "Ready", func() bool { return isTrue(first, v1alpha1.ConditionReady) })
@@ -294,10 +304,9 @@ func restartedInALongTeardown(w *world) {
 	next := w.benchmark("next", oneWrite)
 	w.untilReason(next, v1alpha1.ReasonQueued)
 	w.stop()
-	next.Status.StartTime = &metav1.Time{Time: b.Status.StartTime.Add(-time.Hour)}
-	if err := w.Status().Update(w.t.Context(), next); err != nil {
-		w.t.Fatal(err)
-	}
+	w.editStatus(next, func(s *v1alpha1.CephBenchmarkStatus) {
+		s.StartTime = &metav1.Time{Time: b.Status.StartTime.Add(-time.Hour)}
+	})
 	w.start()
 	for range 4 {
 		w.wait(lock.RenewAfter + time.Second)

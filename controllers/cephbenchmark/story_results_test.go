@@ -3,21 +3,15 @@ package cephbenchmark
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
+	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/result"
-	"github.com/cephtune/cephtune/internal/runner/runnertest"
-	"github.com/cephtune/cephtune/internal/task"
 )
 
 func resultStories() map[string]story {
@@ -31,7 +25,6 @@ func resultStories() map[string]story {
 		"a verdict to fail on":                     aVerdictToFailOn,
 		"results are written once":                 resultsAreWrittenOnce,
 		"results of two clients outlive a restart": resultsOutliveARestart,
-		"a ConfigMap in the way":                   aConfigMapInTheWay,
 		"results that may not be written":          resultsThatNobodyLetsUsWrite,
 	}
 }
@@ -42,6 +35,15 @@ func clients(n int32) func(*v1alpha1.CephBenchmark) {
 
 func runs(n int32) func(*v1alpha1.CephBenchmark) {
 	return func(b *v1alpha1.CephBenchmark) { b.Spec.Repetitions = n }
+}
+
+// atLeast expects a number of IOPS.
+func atLeast(iops v1alpha1.Threshold) func(*v1alpha1.CephBenchmark) {
+	return func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Expectations = []v1alpha1.Expectation{{
+			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: iops,
+		}}
+	}
 }
 
 func severalClientsAreAddedUp(w *world) {
@@ -59,28 +61,15 @@ func severalClientsAreAddedUp(w *world) {
 
 func clientsThatStartTooFarApart(w *world) {
 	w.kubelet.skew = 300 * time.Millisecond
-	b := w.benchmark("b", oneWrite, clients(2), func(b *v1alpha1.CephBenchmark) {
-		b.Spec.Expectations = []v1alpha1.Expectation{{
-			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: "1",
-		}}
-	})
+	b := w.benchmark("b", oneWrite, clients(2), atLeast("1"))
 	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "250 ms are allowed")
 	if states(b) != "Invalid" || b.Status.Verdict != v1alpha1.BenchmarkInvalid || b.Status.Headline != "" || len(b.Status.Phases) > 0 {
 		w.t.Errorf("status %+v", b.Status)
 	}
 }
 
-// varying scripts runs that differ by a tenth.
-func varying(w *world) {
-	for run, operations := range []int64{27000, 30000, 33000} {
-		r := runnertest.DefaultResult(task.Task{Measure: &task.Measurement{RequestedSeconds: 30}})
-		r.Write = &result.Direction{Operations: operations, Bytes: 4096 * operations, Seconds: 30, ShortestSeconds: 30}
-		w.kubelet.script(fmt.Sprintf("r%d-", run+1), runnertest.Script{Result: r})
-	}
-}
-
 func threeRunsHaveAnInterval(w *world) {
-	varying(w)
+	measuring(w, 30000, 10)
 	b := w.benchmark("b", oneWrite, runs(3))
 	w.untilComplete(b)
 	phase := b.Status.Phases[0]
@@ -97,10 +86,7 @@ func threeRunsHaveAnInterval(w *world) {
 }
 
 func aVerdictToFailOn(w *world) {
-	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) {
-		b.Spec.Expectations = []v1alpha1.Expectation{{
-			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: "2k",
-		}}
+	b := w.benchmark("b", oneWrite, atLeast("2k"), func(b *v1alpha1.CephBenchmark) {
 		b.Spec.FailOn = []v1alpha1.BenchmarkVerdict{v1alpha1.BenchmarkFailed}
 	})
 	w.untilFailed(b, v1alpha1.ReasonFailedOnVerdict, "The verdict is Failed, which spec.failOn lists. Failed: write IOPS is")
@@ -110,14 +96,10 @@ func aVerdictToFailOn(w *world) {
 	w.wantClean()
 }
 
-func expecting(atLeast v1alpha1.Threshold, verdict v1alpha1.BenchmarkVerdict, outcome v1alpha1.ExpectationOutcome) story {
+func expecting(iops v1alpha1.Threshold, verdict v1alpha1.BenchmarkVerdict, outcome v1alpha1.ExpectationOutcome) story {
 	return func(w *world) {
-		varying(w)
-		b := w.benchmark("b", oneWrite, runs(3), func(b *v1alpha1.CephBenchmark) {
-			b.Spec.Expectations = []v1alpha1.Expectation{{
-				MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: atLeast,
-			}}
-		})
+		measuring(w, 30000, 10)
+		b := w.benchmark("b", oneWrite, runs(3), atLeast(iops))
 		w.untilComplete(b)
 		if b.Status.Verdict != verdict || b.Status.Expectations[0].Outcome != outcome || !strings.Contains(b.Status.Summary, "3 of 3") {
 			w.t.Errorf("verdict %s (%s), %+v", b.Status.Verdict, b.Status.Summary, b.Status.Expectations)
@@ -125,32 +107,29 @@ func expecting(atLeast v1alpha1.Threshold, verdict v1alpha1.BenchmarkVerdict, ou
 	}
 }
 
-// onceArchived lets writes of status fail as soon as results are archived.
-func onceArchived(w *world) (crashed <-chan struct{}) {
-	archived, told := false, make(chan struct{})
+// crashedAfter returns a benchmark whose manager has ended after its first request of a kind, such as "create Job",
+// without another write of status.
+func (w *world) crashedAfter(request string, change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
+	w.t.Helper()
+	sent, crashed := false, make(chan struct{})
+	crash := sync.OnceFunc(func() { close(crashed) })
 	w.writes.refuseIf(func(what string) error {
-		switch {
-		case what == "create ConfigMap":
-			archived = true
-		case archived && strings.HasPrefix(what, "patch status"):
-			select {
-			case <-told:
-			default:
-				close(told)
-			}
+		sent = sent || what == request
+		if sent && strings.HasPrefix(what, "patch status") {
+			crash()
 			return errors.New("the manager is crashing")
 		}
 		return nil
 	})
-	return told
-}
-
-func resultsAreWrittenOnce(w *world) {
-	crashed := onceArchived(w)
-	b := w.benchmark("b", oneWrite)
+	b := w.benchmark("b", oneWrite, change...)
 	<-crashed
 	w.stop()
 	w.writes.refuseIf(nil)
+	return b
+}
+
+func resultsAreWrittenOnce(w *world) {
+	b := w.crashedAfter("create ConfigMap")
 	w.start()
 	w.untilComplete(b)
 	if n := len(w.results()); n != 1 {
@@ -160,29 +139,11 @@ func resultsAreWrittenOnce(w *world) {
 
 // The archive shows that clients started together, and the next manager does not know it otherwise.
 func resultsOutliveARestart(w *world) {
-	crashed := onceArchived(w)
-	b := w.benchmark("b", oneWrite, clients(2))
-	<-crashed
-	w.stop()
-	w.writes.refuseIf(nil)
+	b := w.crashedAfter("create ConfigMap", clients(2))
 	w.start()
 	w.untilComplete(b)
 	if states(b) != "Valid" || b.Status.Runs[0].StartSpread == "" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
-	}
-}
-
-func aConfigMapInTheWay(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
-	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonRunning)
-	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: archive.Name(b, 1)}}
-	if err := w.Create(w.t.Context(), other); err != nil {
-		w.t.Fatal(err)
-	}
-	w.untilComplete(b)
-	if kept := w.results(); len(kept) != 1 || kept[0].Name == other.Name || b.Status.Runs[0].Results != kept[0].Name {
-		w.t.Errorf("the results are in %v, and status has %s", kept, b.Status.Runs[0].Results)
 	}
 }
 

@@ -64,8 +64,8 @@ func osdsMayBecomeNearfull(w *world) {
 	})
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.health(nearfull())
-	w.lookAtOSDs(2)
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.lookAtOSDs(b, 2)
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 }
 
@@ -143,7 +143,7 @@ func theRoomIsThatOfTheStart(w *world) {
 	first := w.limitOf("r1-write")
 	w.fill(800 << 30)
 	w.restart()
-	w.kubelet.client(0).EndMeasuring("r1-write")
+	w.kubelet.proceed("r1-")
 	w.untilTask(0, "r2-write", task.Done)
 	if second := w.limitOf("r2-write"); first == "" || second != first {
 		w.t.Errorf("the limit was %q, and %q after a restart", first, second)

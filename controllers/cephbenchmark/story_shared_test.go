@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -219,9 +218,9 @@ func (w *world) leaves(b *v1alpha1.CephBenchmark) {
 
 // atWorkInShared returns a benchmark that is measuring in its sweep's pool, and has left data
 // there.
-func (w *world) atWorkInShared(measuring time.Duration) *v1alpha1.CephBenchmark {
+func (w *world) atWorkInShared() *v1alpha1.CephBenchmark {
 	w.t.Helper()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: measuring})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.run("b", endlessWrite, &v1alpha1.SharedPool{Key: "1/1/1"})
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.leaves(b)
@@ -229,19 +228,22 @@ func (w *world) atWorkInShared(measuring time.Duration) *v1alpha1.CephBenchmark 
 }
 
 func whatASharedRunLeaves(w *world) {
-	w.untilMeasured(w.atWorkInShared(time.Second))
+	b := w.atWorkInShared()
+	w.kubelet.proceed("r1-")
+	w.untilMeasured(b)
 	w.wantShared(1)
 }
 
 func aSharedRunIsDeleted(w *world) {
-	b := w.atWorkInShared(time.Hour)
+	b := w.atWorkInShared()
 	w.delete(b)
 	w.wantShared(1)
 }
 
 func theManagerOfASharedRunIsKilled(w *world) {
-	b := w.atWorkInShared(2 * time.Second)
+	b := w.atWorkInShared()
 	w.restart()
+	w.kubelet.proceed("r1-")
 	w.untilMeasured(b)
 	w.wantShared(1)
 }

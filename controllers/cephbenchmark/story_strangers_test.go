@@ -1,7 +1,6 @@
 package cephbenchmark
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,11 +48,7 @@ func strangerStories() map[string]story {
 // strangersSteps brings a benchmark to a step, and returns how it goes on.
 func strangersSteps() map[string]func(*world) (b *v1alpha1.CephBenchmark, goOn func()) {
 	create := func(w *world) *v1alpha1.CephBenchmark {
-		return w.benchmark("b", backgroundOfOne, runs(1), func(b *v1alpha1.CephBenchmark) {
-			b.Spec.Expectations = []v1alpha1.Expectation{{
-				MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: "2k",
-			}}
-		})
+		return w.benchmark("b", backgroundOfOne, runs(1), atLeast("2k"))
 	}
 	return map[string]func(*world) (*v1alpha1.CephBenchmark, func()){
 		"1 in the queue": func(w *world) (*v1alpha1.CephBenchmark, func()) {
@@ -69,10 +64,10 @@ func strangersSteps() map[string]func(*world) (b *v1alpha1.CephBenchmark, goOn f
 			return b, func() { w.rook.set(func(f *fakeRook) { f.making = "" }) }
 		},
 		"3 while clients measure": func(w *world) (*v1alpha1.CephBenchmark, func()) {
-			w.kubelet.script("r1-", runnertest.Script{Measuring: 2 * time.Second})
+			w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 			b := create(w)
 			w.untilTask(client0, "r1-write", task.Measuring)
-			return b, func() {}
+			return b, func() { w.kubelet.proceed("r1-") }
 		},
 		"4 in the teardown": func(w *world) (*v1alpha1.CephBenchmark, func()) {
 			w.rook.removing = "Rook is slow"
@@ -244,33 +239,9 @@ func (w *world) wantNothingOfABenchmark(theirs client.Object) {
 	})
 }
 
-// onceMade lets writes of status fail as soon as a Job is created.
-func onceMade(w *world) (crashed <-chan struct{}) {
-	made, told := false, make(chan struct{})
-	w.writes.refuseIf(func(what string) error {
-		switch {
-		case what == "create Job":
-			made = true
-		case made && strings.HasPrefix(what, "patch status"):
-			select {
-			case <-told:
-			default:
-				close(told)
-			}
-			return errors.New("the manager is crashing")
-		}
-		return nil
-	})
-	return told
-}
-
 func crashedBeforeTheRecord(w *world) {
-	crashed := onceMade(w)
-	b := w.benchmark("b", oneWrite)
-	<-crashed
-	w.stop()
+	b := w.crashedAfter("create Job")
 	unrecorded := w.job(b).UID
-	w.writes.refuseIf(nil)
 	w.start()
 	w.until(b, "recorded", func() bool { return b.Status.Clients.JobUID != "" })
 	if b.Status.Clients.JobUID == unrecorded {
@@ -280,12 +251,8 @@ func crashedBeforeTheRecord(w *world) {
 }
 
 func copiedBeforeTheRecord(w *world) {
-	crashed := onceMade(w)
-	b := w.benchmark("b", oneWrite)
-	<-crashed
-	w.stop()
+	b := w.crashedAfter("create Job")
 	w.replace(copyOf(w.job(b)))
-	w.writes.refuseIf(nil)
 	w.start()
 	w.until(b, "recorded", func() bool { return b.Status.Clients.JobUID != "" })
 	if image := w.job(b).Spec.Template.Spec.Containers[0].Image; image == "forged" {
@@ -296,18 +263,15 @@ func copiedBeforeTheRecord(w *world) {
 
 // resultsAreForged puts forged results where those of the run belong, before the run has ended.
 func resultsAreForged(w *world) {
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
-	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) {
-		b.Spec.Expectations = []v1alpha1.Expectation{{
-			MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: "IOPS"}, AtLeast: "2k",
-		}}
-	})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
+	b := w.benchmark("b", oneWrite, atLeast("2k"))
 	w.untilTask(0, "r1-write", task.Measuring)
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
 		w.t.Fatal(err)
 	}
 	forged := forgedResults(w, b)
 	w.replace(forged)
+	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
 	if run := b.Status.Runs[0]; b.Status.Verdict != v1alpha1.BenchmarkFailed || b.Status.Headline != "write 1k IOPS" || run.Results == forged.Name || run.ResultsDigest == "" {
 		w.t.Errorf("%s, verdict %s, runs %+v", b.Status.Headline, b.Status.Verdict, b.Status.Runs)
@@ -319,7 +283,7 @@ func resultsAreForged(w *world) {
 
 // resultsAreReplaced replaces the results of a run that has ended by a copy with other figures, while no manager runs.
 func resultsAreReplaced(w *world) {
-	w.kubelet.script("r2-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r2-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", oneWrite, runs(2))
 	w.untilTask(0, "r2-write", task.Measuring)
 	w.stop()
@@ -331,6 +295,7 @@ func resultsAreReplaced(w *world) {
 	forged.Annotations, forged.Labels = genuine.Annotations, genuine.Labels
 	w.replace(forged)
 	w.start()
+	w.kubelet.proceed("r2-")
 	w.untilComplete(b)
 	if b.Status.Phases[0].ValidRuns != 1 || b.Status.Headline != "write 1k IOPS" {
 		w.t.Errorf("%s, phase %+v: the forged run counts", b.Status.Headline, b.Status.Phases[0])
@@ -339,7 +304,7 @@ func resultsAreReplaced(w *world) {
 
 // aReferenceIsForged adds slow sessions of other days to a reference, and replaces its own results by slow ones.
 func aReferenceIsForged(w *world) {
-	measuring(w, 30000)
+	measuring(w, 30000, 1)
 	reference := w.benchmark("reference", oneWrite, runs(3))
 	w.untilComplete(reference)
 	for _, genuine := range w.results() {
@@ -361,14 +326,14 @@ func aReferenceIsForged(w *world) {
 			w.replace(forged)
 		}
 	}
-	measuring(w, 20000)
-	w.wantJudged(w.benchmark("slower", oneWrite, runs(3), noWorse), v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive,
-		"reference has no valid run")
+	measuring(w, 20000, 1)
+	w.wantJudged(w.benchmark("slower", oneWrite, runs(3), noWorseThisHour), v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive,
+		"of reference were deleted or changed")
 }
 
 // resultsOfTheVersionBefore are still a reference, and the summary says that they are unsigned.
 func resultsOfTheVersionBefore(w *world) {
-	measuring(w, 30000)
+	measuring(w, 30000, 1)
 	reference := w.benchmark("reference", oneWrite, runs(3))
 	w.untilComplete(reference)
 	for _, cm := range w.results() {
@@ -378,15 +343,9 @@ func resultsOfTheVersionBefore(w *world) {
 			w.t.Fatal(err)
 		}
 	}
-	reference.Status.Clients = nil
-	for i := range reference.Status.Runs {
-		reference.Status.Runs[i].ResultsDigest = ""
-	}
-	if err := w.Status().Update(w.t.Context(), reference); err != nil {
-		w.t.Fatal(err)
-	}
+	w.editStatus(reference, unsign)
 	w.restart()
-	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorse), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed, "results of reference are unsigned")
+	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorseThisHour), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed, "results of reference are unsigned")
 }
 
 // With another key, no signature of the session is genuine. The session fails, and its teardown needs no key.

@@ -53,6 +53,7 @@ func TestStories(t *testing.T) {
 		"deletion":  deletionStories(),
 		"namespace": namespaceStories(),
 		"logs":      logStories(),
+		"nodes":     nodeStories(),
 		"beside":    backgroundStories(),
 		"osds":      osdStories(),
 		"outages":   outageStories(),

@@ -112,7 +112,7 @@ func (w *world) copyOf(b *v1alpha1.CephBenchmark, name string) *v1alpha1.CephBen
 }
 
 func aCopyNeverRuns(w *world) {
-	b := w.atWorkInShared(time.Hour)
+	b := w.atWorkInShared()
 	copied := w.copyOf(b, "copy")
 	w.untilReason(copied, v1alpha1.ReasonNotAllowed, "not the benchmark of its current run")
 	w.wantJobs(1)
@@ -227,7 +227,7 @@ func aRunTakesNoLock(w *world) {
 }
 
 func aDeletedRunLeavesTheLock(w *world) {
-	b := w.atWorkInShared(time.Hour)
+	b := w.atWorkInShared()
 	w.delete(b)
 	s := w.sweepAtWork()
 	if holder := w.holderOfLease(); holder != objectref.To("CephTuningSweep", s).Identity() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +29,7 @@ import (
 // teardown returns the facts that the rules of the teardown depend on.
 func (f facts) teardown() teardown.Facts {
 	t := teardown.Facts{Progress: f.memory.teardown, View: teardown.View{
-		Now: f.now, InCeph: f.inCeph, Standalone: f.standalone(), Orphans: f.orphans, Leftovers: f.leftovers(),
+		Now: f.now, InCeph: f.inCeph, Orphans: f.orphans, Leftovers: f.leftovers(),
 		Clients:    teardown.Party{Job: f.job, Pods: f.pods, Runners: f.runners, Tasks: f.tasks},
 		Background: teardown.Party{Job: f.background.job, Pods: f.background.pods, Runners: f.background.runners, Tasks: f.background.tasks},
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
@@ -49,23 +50,27 @@ func (f facts) teardown() teardown.Facts {
 func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches() }
 
 // remover returns the Remover, which carries out the parts of the teardown.
-func (r *Reconciler) remover(seen facts) teardown.Remover {
+func (r *Reconciler) remover(seen pass) teardown.Remover {
 	return teardown.Remover{
-		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen), Owner: objectref.To(v1alpha1.KindCephBenchmark, seen.benchmark),
+		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen),
+		Blocks: teardown.Blocker{Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster}, Owner: objectref.To(v1alpha1.KindCephBenchmark, seen.benchmark),
 		RestoreOSDs: func(ctx context.Context) (reconcile.Wait, error) { return r.restoreOwnOSDs(ctx, seen) },
 		Prune: func(ctx context.Context) (reconcile.Wait, error) {
+			if seen.deleted() { // Kubernetes deletes the results with their owner.
+				return reconcile.Done, nil
+			}
 			return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
 		},
 		Release: func(ctx context.Context) (reconcile.Wait, error) { return reconcile.Done, r.taker(seen).Release(ctx) },
 	}
 }
 
-func (r *Reconciler) poolRemover(seen facts) teardown.PoolRemover {
-	return teardown.PoolRemover{Rook: r.rook, Ceph: r.ceph, Cluster: seen.cluster}
+func (r *Reconciler) poolRemover(seen pass) teardown.PoolRemover {
+	return teardown.PoolRemover{Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster}
 }
 
 // tearDown carries out the next part of a teardown, and ends it after the last part.
-func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) tearDown(ctx context.Context, seen pass, p plan) (effect, error) {
 	if seen.inCephErr != nil {
 		return effect{}, seen.inCephErr
 	}
@@ -74,33 +79,43 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 			logf.FromContext(ctx).Error(err, "The lock could not be renewed; the teardown continues")
 		}
 	}
-	if p.tearing.Part == teardown.PartNone {
+	if p.Detail.tearing.Part == teardown.PartNone {
 		return r.endTearDown(ctx, seen, p)
 	}
-	waits, err := r.remover(seen).Do(ctx, p.tearing, seen.teardown().View)
+	waits, err := r.remover(seen).Do(ctx, p.Detail.tearing, seen.teardown().View)
 	switch {
 	case err != nil:
 		return effect{}, err
 	case waits.IsDone():
 		return now(), nil
 	}
-	o := kstatus.Outcome{Reason: p.outcome.Reason, Message: string(waits)}
-	if p.tearing.Part == teardown.PartRestoreOSDs { // This part has its own reason in status.
+	return effect{Again: time.Second, Outcome: tearingDown(p, waits, seen.teardown().Loss())}, nil
+}
+
+// tearingDown returns the outcome for a teardown that waits, perhaps because a node is lost. A pause keeps its reason,
+// by which a later pass knows it.
+func tearingDown(p plan, waits reconcile.Wait, loss string) kstatus.Outcome {
+	o := kstatus.Outcome{Reason: p.Outcome.Reason, Message: strings.TrimSpace(loss + " " + string(waits))}
+	switch {
+	case p.Detail.tearing.Part == teardown.PartRestoreOSDs:
 		o.Reason = v1alpha1.ReasonRestoringOSDs
+	case loss != "" && p.Detail.last != endsPause:
+		o.Reason = v1alpha1.ReasonNodeLost
 	}
-	return effect{again: time.Second, outcome: o}, nil
+	return o
 }
 
 // endTearDown ends a teardown that has nothing left to do.
-func (r *Reconciler) endTearDown(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) endTearDown(ctx context.Context, seen pass, p plan) (effect, error) {
 	r.live.Forget(client.ObjectKeyFromObject(seen.benchmark))
-	switch p.last {
+	r.passes.Forget(seen.benchmark)
+	switch p.Detail.last {
 	case endsDeleted:
-		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
+		return effect{Gone: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
 	case endsReplaced: // The next session begins in the same pass, because a later pass could not know that nothing is left.
 		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	default:
-		return effect{finished: true, again: reconcile.AtOnce}, nil
+		return effect{Finished: true, Again: reconcile.AtOnce}, nil
 	}
 }
 

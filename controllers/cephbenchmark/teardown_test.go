@@ -1,9 +1,21 @@
 package cephbenchmark
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
 )
@@ -30,9 +42,32 @@ func TestNeverHeld(t *testing.T) {
 	}
 }
 
+// A user can remove the finalizer of a deleted benchmark, and keep the object with another one. All benchmarks share the
+// budget, so such an object must give its memory back.
+func TestADeletedBenchmarkWithoutItsFinalizerHoldsNoMemory(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	kept := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "bench", Name: "kept", Finalizers: []string{"example.com/mine"}, DeletionTimestamp: &metav1.Time{Time: today()},
+	}}
+	kept.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
+	budget := limits.NewBudget(1 << 20)
+	r := New(Options{Client: c, Reader: c, Budget: budget, Now: today})
+	if err := r.live.Of(client.ObjectKeyFromObject(kept), clientjob.SessionOf(kept.UID, "").ID()).Account.Hold().Resize(1 << 10); err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(kept)})
+	if err != nil || result.RequeueAfter != 0 || budget.Free() != 1<<20 {
+		t.Errorf("%+v, %v, %d bytes free", result, err, budget.Free())
+	}
+}
+
 // A CephCluster whose status has lost its FSID does not end a teardown that may have to bring OSDs up.
 func TestTearDownWaitsForTheFSID(t *testing.T) {
-	waits, err := (&Reconciler{}).restoreOwnOSDs(t.Context(), facts{rook: &rook.ClusterInfo{}})
+	waits, err := (&Reconciler{}).restoreOwnOSDs(t.Context(), pass{facts: facts{rook: &rook.ClusterInfo{}}, memory: &memory{}})
 	if err != nil || waits.IsDone() {
 		t.Errorf("waits %q, %v; want it to wait", waits, err)
 	}
@@ -55,5 +90,19 @@ func TestPoolsToLookInto(t *testing.T) {
 		if got := tc.seen.poolsThatStay(); len(got) != tc.want {
 			t.Errorf("%s: %v, want %d", name, got, tc.want)
 		}
+	}
+}
+
+// Kubernetes deletes the results of a deleted benchmark. So ConfigMaps of strangers do not delay the deletion.
+func TestADeletedBenchmarkPrunesNothing(t *testing.T) {
+	refuses := func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("the results are listed")
+	}
+	r := &Reconciler{Options: Options{Reader: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{List: refuses})}}
+	if waits, err := r.remover(working(atWork(deleted))).Prune(t.Context()); err != nil || !waits.IsDone() {
+		t.Errorf("%q, %v", waits, err)
+	}
+	if _, err := r.remover(working(atWork())).Prune(t.Context()); err == nil {
+		t.Error("the results of a benchmark that is not deleted are not listed")
 	}
 }

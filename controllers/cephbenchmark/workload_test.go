@@ -25,17 +25,6 @@ func (fakeLoad) Timing() engine.Timing { return engine.Timing{MeasuredSeconds: 3
 
 func (fakeLoad) Namespaces(place.Place) []string { return nil }
 
-// pilotedLoad needs pilots to find its size.
-type pilotedLoad struct{ fakeLoad }
-
-func (pilotedLoad) NeedsPilot() bool { return true }
-
-func (pilotedLoad) NextPilot(pilots []engine.Pilot) (int64, bool) { return 1000, len(pilots) == 2 }
-
-func (pilotedLoad) PilotTask(_ place.Place, run engine.Run, bytes int64) (task.Task, error) {
-	return task.Task{ID: run.ID, Measure: &task.Measurement{RequestedBytes: bytes}}, nil
-}
-
 // scriptOf returns a script of one client with a phase for each load: p1, p2 and so on.
 func scriptOf(loads ...engine.Load) *workload.Script {
 	s := &workload.Script{Places: make([]place.Place, 1)}

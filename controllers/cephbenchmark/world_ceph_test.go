@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,7 +69,7 @@ func (w *world) cutCeph() (mend func()) { return w.breakCeph(errors.New("no moni
 func (w *world) breakCeph(err error) (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "OSDIO", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
-		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "RemoveImage", "Objects", "RemoveObjects",
+		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "ClientAddresses", "BlocklistClient", "RemoveImage", "Objects", "RemoveObjects",
 		"SetNoUp", "MarkOSDsDown", "PGs", "PGsOn", "Strays", "OKToStop",
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -175,6 +177,9 @@ func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owne
 		return false, "Rook does not remove CephBlockPool rook-ceph/cephtune-scratch yet: it contains images", nil
 	}
 	f.owner = objectref.Ref{}
+	f.ceph.Change(func(a *cephtest.Answers) { // The objects of a pool go with it.
+		maps.DeleteFunc(a.Objects, func(place string, _ []string) bool { return strings.HasPrefix(place, settings.ScratchPool+"/") })
+	})
 	return true, "", nil
 }
 

@@ -44,12 +44,15 @@ type kubelet struct {
 	wall error
 	// keeps lets pods run on after their Job is gone.
 	keeps bool
+	// node is the node of new pods; "" for none. silent holds the pods whose kubelet is silent: they do not end.
+	node   string
+	silent map[string]bool
 	// lose is how many requests get lost, by "put 1", "start 1" and so on.
 	lose map[string]int
 }
 
 func newKubelet(c client.Client, namespace string) *kubelet {
-	return &kubelet{Client: c, namespace: namespace, runners: map[string]*runnertest.Runner{}, keys: map[string][]byte{}, scripts: map[string]runnertest.Script{}}
+	return &kubelet{Client: c, namespace: namespace, silent: map[string]bool{}, runners: map[string]*runnertest.Runner{}, keys: map[string][]byte{}, scripts: map[string]runnertest.Script{}}
 }
 
 func (k *kubelet) set(change func(*kubelet)) {
@@ -66,16 +69,21 @@ func (k *kubelet) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			k.work(ctx)
 		}
-		var jobs batchv1.JobList
-		if k.List(ctx, &jobs, client.InNamespace(k.namespace)) != nil {
-			continue
-		}
-		for i := range jobs.Items {
-			k.serve(ctx, &jobs.Items[i])
-		}
-		k.collect(ctx, jobs.Items)
 	}
+}
+
+// work serves each Job once.
+func (k *kubelet) work(ctx context.Context) {
+	var jobs batchv1.JobList
+	if k.List(ctx, &jobs, client.InNamespace(k.namespace)) != nil {
+		return
+	}
+	for i := range jobs.Items {
+		k.serve(ctx, &jobs.Items[i])
+	}
+	k.collect(ctx, jobs.Items)
 }
 
 // collect removes pods without a Job, and Jobs whose owner is a Job that is gone, as the garbage collector would.
@@ -96,8 +104,20 @@ func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if !slices.ContainsFunc(jobs, func(job batchv1.Job) bool { return metav1.IsControlledBy(pod, &job) }) {
-			_ = k.Delete(ctx, pod, client.GracePeriodSeconds(0))
+			k.removePod(ctx, pod)
 		}
+	}
+}
+
+// removePod deletes a pod and ends it. A silent kubelet does not end it, so the API server keeps it.
+func (k *kubelet) removePod(ctx context.Context, pod *corev1.Pod) {
+	k.mu.Lock()
+	silent := k.silent[pod.Name]
+	k.mu.Unlock()
+	if !silent {
+		_ = k.Delete(ctx, pod, client.GracePeriodSeconds(0))
+	} else if pod.DeletionTimestamp.IsZero() {
+		_ = k.Delete(ctx, pod)
 	}
 }
 
@@ -111,7 +131,7 @@ func (k *kubelet) serve(ctx context.Context, job *batchv1.Job) {
 	switch {
 	case !job.DeletionTimestamp.IsZero() || suspended:
 		k.endJob(ctx, job, pods.Items)
-	case len(pods.Items) == 0 && job.Status.Succeeded == 0:
+	case len(pods.Items) == 0 && job.Status.Succeeded == 0 && job.Status.Failed == 0:
 		k.startJob(ctx, job)
 	default:
 		for i := range pods.Items {
@@ -122,7 +142,7 @@ func (k *kubelet) serve(ctx context.Context, job *batchv1.Job) {
 
 func (k *kubelet) endJob(ctx context.Context, job *batchv1.Job, pods []corev1.Pod) {
 	for i := range pods {
-		_ = k.Delete(ctx, &pods[i], client.GracePeriodSeconds(0))
+		k.removePod(ctx, &pods[i])
 	}
 	if !job.DeletionTimestamp.IsZero() && len(pods) == 0 {
 		name, _ := clientjob.SecretIn(job)
@@ -206,6 +226,9 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name = job.Namespace, job.Name+"-"+strconv.Itoa(index)
 	pod.Labels[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(index)
+	k.mu.Lock()
+	pod.Spec.NodeName = k.node
+	k.mu.Unlock()
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	key := k.keyOf(ctx, pod)
 	if k.Create(ctx, pod) != nil {
@@ -230,7 +253,7 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	_ = k.Status().Update(ctx, pod)
 }
 
-// keyOf returns the session's key in a pod's Secret; nil for a standalone client.
+// keyOf returns the session's key in a pod's Secret; nil without the Secret.
 func (k *kubelet) keyOf(ctx context.Context, pod *corev1.Pod) []byte {
 	secret := &corev1.Secret{}
 	for _, volume := range pod.Spec.Volumes {
@@ -309,6 +332,23 @@ func (k *kubelet) script(prefix string, s runnertest.Script) {
 	k.set(func(k *kubelet) { k.scripts[prefix] = s })
 }
 
+// held is a time for which a story holds tasks in a state, to act meanwhile, until it calls proceed.
+const held = time.Hour
+
+// proceed ends the current state of the tasks with a prefix on all clients, and lets later ones go on without a delay.
+func (k *kubelet) proceed(prefix string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for known, script := range k.scripts {
+		if strings.HasPrefix(known, prefix) {
+			k.scripts[known] = script.WithoutDelay()
+		}
+	}
+	for _, r := range k.all {
+		r.Proceed(prefix)
+	}
+}
+
 // client returns the runner of the nth pod, from 0; nil if there is none yet.
 func (k *kubelet) client(n int) *runnertest.Runner {
 	k.mu.Lock()
@@ -319,18 +359,22 @@ func (k *kubelet) client(n int) *runnertest.Runner {
 	return k.all[n]
 }
 
-// podOf reads the pod of a client of the only Job.
-func (w *world) podOf(index int) *corev1.Pod {
+// podOf waits for the pod of a client of the only Job, and for its address.
+func (w *world) podOf(index int) (pod *corev1.Pod) {
 	w.t.Helper()
-	var pods corev1.PodList
-	if err := w.List(w.t.Context(), &pods, client.InNamespace(w.namespace),
-		client.MatchingLabels{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(index)}); err != nil {
-		w.t.Fatal(err)
-	}
-	if len(pods.Items) != 1 {
-		w.t.Fatalf("%d pods of client %d", len(pods.Items), index)
-	}
-	return &pods.Items[0]
+	w.eventually(func() string {
+		var pods corev1.PodList
+		if err := w.List(w.t.Context(), &pods, client.InNamespace(w.namespace),
+			client.MatchingLabels{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(index)}); err != nil {
+			return err.Error()
+		}
+		if len(pods.Items) != 1 || pods.Items[0].Status.Phase == "" {
+			return fmt.Sprintf("%d pods of client %d with a phase", len(pods.Items), index)
+		}
+		pod = &pods.Items[0]
+		return ""
+	})
+	return pod
 }
 
 // podBecomes changes the status of a client's pod.

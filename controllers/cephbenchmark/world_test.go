@@ -32,10 +32,12 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -43,8 +45,9 @@ import (
 
 const (
 	rookNamespace = "rook-ceph"
-	// soon bounds each wait of these tests.
-	soon = 90 * time.Second
+	// soon bounds each wait of these tests. It only ends tests that hang: a wait takes a second or two on an idle machine,
+	// and took up to two minutes on one with 30 times as much work as processors.
+	soon = 8 * time.Minute
 )
 
 // world is a namespace of a real API server with the controller, and simulates the rest of a
@@ -85,6 +88,19 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := worldWith(t, c, namespace)
+	restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"} // as config/bench has it
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}}); err != nil {
+		t.Fatal(err)
+	}
+	w.server = rights.Manager(t, server, namespace)
+	go w.kubelet.run(t.Context())
+	w.start()
+	return w
+}
+
+// worldWith returns a world in which nothing happens by itself, with the client of an administrator.
+func worldWith(t *testing.T, c client.Client, namespace string) *world {
 	w := &world{
 		Client: c, t: t, namespace: namespace,
 		ceph: quietCeph(), rook: &fakeRook{}, kubelet: newKubelet(c, namespace), writes: &writes{}, counted: prometheus.NewRegistry(),
@@ -93,14 +109,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	w.rook.ceph = w.ceph
 	w.counts = exporter.NewEvents(w.counted)
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Now = w.now })
-	w.logs = &podPrinter{world: w}
-	restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"} // as config/bench has it
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}}); err != nil {
-		t.Fatal(err)
-	}
-	w.server = rights.Manager(t, server, namespace)
-	go w.kubelet.run(t.Context())
-	w.start()
+	w.logs = &podPrinter{}
 	return w
 }
 
@@ -336,6 +345,45 @@ func (w *world) edit(b *v1alpha1.CephBenchmark, change func(*v1alpha1.CephBenchm
 	})
 }
 
+// editStatus changes the status of a benchmark, which the manager may also have changed since it was read.
+func (w *world) editStatus(b *v1alpha1.CephBenchmark, change func(*v1alpha1.CephBenchmarkStatus)) {
+	w.t.Helper()
+	w.eventually(func() string {
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			return err.Error()
+		}
+		change(&b.Status)
+		if err := w.Status().Update(w.t.Context(), b); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// untilObserved waits until the manager has seen the latest spec.
+func (w *world) untilObserved(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	w.until(b, "of the latest generation", func() bool { return b.Status.ObservedGeneration == b.Generation })
+}
+
+// untilSampled waits until the session of a benchmark has a sample of the cluster's present state.
+func (w *world) untilSampled(b *v1alpha1.CephBenchmark) {
+	w.t.Helper()
+	changed := w.now()
+	w.eventually(func() string {
+		session, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
+		if !is {
+			return "its session is not followed"
+		}
+		session.Hurry()
+		samples := session.LastView().Samples
+		if len(samples) == 0 || samples[len(samples)-1].Time.Before(changed) {
+			return "the cluster is not sampled"
+		}
+		return ""
+	})
+}
+
 // delete deletes a benchmark and waits until it is gone.
 func (w *world) delete(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
@@ -377,7 +425,7 @@ func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...st
 		if strings.Contains(messageOf(b), part) {
 			continue
 		}
-		w.wait(minMessageInterval)
+		w.wait(reconcile.MessageInterval)
 		w.until(b, fmt.Sprintf("%s, telling %q", reason, part), func() bool {
 			return reasonOf(b) == reason && strings.Contains(messageOf(b), part)
 		})
@@ -460,3 +508,5 @@ func (w *world) untilCounted(want float64, metric string, of ...string) {
 		return ""
 	})
 }
+
+func messageOf(b *v1alpha1.CephBenchmark) string { return kstatus.Current(b.Status.Conditions).Message }

@@ -3,7 +3,6 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,56 +12,35 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// effect is the result of a step.
-type effect struct {
-	// outcome replaces the outcome in the pass's plan, if outcome has a reason.
-	outcome kstatus.Outcome
-	// again is the longest time until the next pass; 0 means the time in the pass's plan.
-	again time.Duration
-	// waits reports that the step could not begin yet, so the trouble of earlier steps stays recorded.
-	waits bool
-	// finished reports that the sweep has ended, pauses, is deleted, or stalls until a person removes the
-	// abandon annotation.
-	finished bool
-	// goesOn reports that the next part of a restore follows immediately. In this case, status changes only
-	// by edit.
-	goesOn bool
-	// edit makes further changes to status; it may be nil.
-	edit func(*v1alpha1.CephTuningSweepStatus)
-	// events are emitted after the write of status, in addition to the event for a new reason.
-	events []eventRecord
+// effect is the outcome of a step. It is finished if the sweep has ended, pauses, or stalls until a person removes the
+// abandon annotation. It continues if the next part of a restore follows immediately.
+type effect = reconcile.Effect[v1alpha1.CephTuningSweepStatus]
+
+// pass is what a step works with: the facts, which have the memory as it was before the step, and the memory that the
+// step changes.
+type pass struct {
+	facts
+
+	memory *memory
 }
 
-type eventRecord struct {
-	kind, reason, message string
+// act carries out the step of a plan, and returns what the memory becomes.
+func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, memory, error) {
+	after := seen.memory
+	done, err := r.carryOut(ctx, pass{facts: seen, memory: &after}, p)
+	return done, after, err
 }
 
-// act executes the step of the pass, and notes in memory since when the sweep has waited, or steps have
-// failed.
-func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
-	if seen.memory != nil && p.step != stepLock {
-		seen.memory.waits.Note(p.patience.For, seen.now)
-		seen.forgetRestore(p.step)
-	}
-	came, err := r.carryOut(ctx, seen, p)
-	if seen.memory != nil && !came.waits {
-		seen.memory.noteTrouble(p.step, err, seen.now)
-	}
-	if came.again == 0 {
-		came.again = p.again
-	}
-	return came, err
-}
-
-func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, error) {
-	switch p.step {
-	case stepNone, stepIdle, stepStall, stepAcknowledge, stepWait:
+func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, error) {
+	seen.forgetRestore(p.Step)
+	switch p.Step {
+	case reconcile.StepNone, reconcile.StepIdle, reconcile.StepStall, reconcile.StepAcknowledge, reconcile.StepWait:
 		return effect{}, nil
-	case stepBegin:
-		return begun(seen), r.removeChildren(ctx, seen)
-	case stepProtect:
-		return effect{again: reconcile.AtOnce}, reconcile.AddFinalizer(ctx, r.Client, seen.sweep, Finalizer)
-	case stepLock:
+	case reconcile.StepBegin:
+		return begun(seen.facts), r.removeChildren(ctx, seen)
+	case reconcile.StepProtect:
+		return effect{Again: reconcile.AtOnce}, reconcile.AddFinalizer(ctx, r.Client, seen.sweep, Finalizer)
+	case reconcile.StepLock:
 		return r.takeLock(ctx, seen)
 	case stepYield:
 		return effect{}, r.release(ctx, seen)
@@ -70,8 +48,10 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.restoreOther(ctx, seen, p)
 	case stepPlan:
 		return r.makePlan(ctx, seen)
-	case stepFail:
-		return failed(p.outcome), nil
+	case stepRestartBlock:
+		return seen.beginAgain("BlockRestarted", "is that of an earlier version of the operator.")
+	case reconcile.StepFail:
+		return failed(p.Outcome), nil
 	case stepRestore:
 		return r.restoreAndRelease(ctx, seen, p)
 	default:
@@ -80,9 +60,9 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 }
 
 // carryOutRun executes a step of a run, of a session, or of keeping the winner.
-func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effect, error) {
-	seen.noteSession(p.step)
-	switch p.step {
+func (r *Reconciler) carryOutRun(ctx context.Context, seen pass, p plan) (effect, error) {
+	seen.noteSession(p.Step)
+	switch p.Step {
 	case stepApply:
 		return r.applyConfiguration(ctx, seen)
 	case stepSettle:
@@ -112,7 +92,7 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 	case stepGiveUpKeeping:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: seen.noHeadway()})
 	default:
-		return effect{}, fmt.Errorf("no action for step %q", p.step)
+		return effect{}, fmt.Errorf("no action for step %q", p.Step)
 	}
 }
 
@@ -120,7 +100,7 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 // ledger.
 func begun(seen facts) effect {
 	spec, started := seen.sweep.Spec, metav1.NewTime(seen.now)
-	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+	return effect{Again: reconcile.AtOnce, Edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.ObservedRunID == spec.RunID && s.StartTime != nil && !seen.ended() {
 			return
 		}
@@ -135,7 +115,7 @@ func begun(seen facts) effect {
 // failed returns the effect that records why the sweep ends without a verdict. The condition Failed stays
 // False until the restore is complete.
 func failed(o kstatus.Outcome) effect {
-	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
+	return effect{Again: reconcile.AtOnce, Outcome: o, Edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		setCondition(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, o)
 	}}
 }

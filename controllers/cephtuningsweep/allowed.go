@@ -16,9 +16,10 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	}
 	cluster, _ := allowed.Cluster(spec.ClusterRef)
 	if spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && !cluster.RestartOSDs {
-		return "The operator config does not allow restarting OSDs. Ask the administrator to allow it (with Helm powers.restartOSDs, otherwise restartOSDs of the cluster and config/ceph-osd-restarter), or remove guardrails.osdRestarts."
+		return "The operator config does not allow restarting OSDs. Ask the administrator to allow it (with Helm powers.restartOSDs, otherwise restartOSDs of the cluster and " +
+			"config/ceph-osd-restarter), or remove guardrails.osdRestarts."
 	}
-	if sweepspec.VariesOSDCount(&spec) && !cluster.MayPlacePGs() {
+	if sweepspec.ConfinesOSDs(&spec) && !cluster.MayPlacePGs() {
 		return settings.NoPlacer
 	}
 	if cluster.Identities.Tuner != "" {
@@ -39,8 +40,8 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 func heldPools(spec v1alpha1.CephTuningSweepSpec) []string {
 	var pools []string
 	for _, change := range sweepspec.Changes(&spec, nil) {
-		if change.Option == "pg_num" && change.Config == nil && !slices.Contains(pools, string(change.Pool)) {
-			pools = append(pools, string(change.Pool))
+		if change.MovesPGs() && !slices.Contains(pools, change.Setting.Pool) {
+			pools = append(pools, change.Setting.Pool)
 		}
 	}
 	return pools

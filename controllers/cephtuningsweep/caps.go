@@ -14,7 +14,7 @@ import (
 // missingCaps returns the mon caps that the tuner's key needs for the varied settings, but that its
 // CephClient does not list. If the CephClient cannot be read, the result is empty, and Ceph may deny a change
 // later.
-func (r *Reconciler) missingCaps(ctx context.Context, seen facts, varied []tuning.Setting) []string {
+func (r *Reconciler) missingCaps(ctx context.Context, seen pass, varied []tuning.Setting) []string {
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func lacking(identity string, caps []string) string {
 
 // denied ends the sweep after Ceph has denied a change by the tuner's key, because retries would be denied
 // too. A sweep with a verdict keeps the verdict, but not the winner's settings.
-func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {
+func (r *Reconciler) denied(ctx context.Context, seen pass, err error) (effect, error) {
 	message := sentence(err.Error())
 	if seen.keeps() {
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: message})

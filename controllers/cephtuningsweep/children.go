@@ -2,11 +2,13 @@ package cephtuningsweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/pages"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/trial"
@@ -25,12 +28,12 @@ import (
 // counts even if an earlier run of the block wrote that data. Without readable results, writtenBytes returns
 // the plan's estimate, or else the size of the prefill. If results exist but cannot be read, it also returns
 // why.
-func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
+func (r *Reconciler) writtenBytes(ctx context.Context, seen pass, child *v1alpha1.CephBenchmark) (bytes int64, reason string, err error) {
 	prefilled := int64(0)
-	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // The size is Auto only if nothing is prefilled.
+	if size, err := resource.ParseQuantity(string(child.Spec.Template.Dataset.Size)); err == nil { // The size is Auto only if nothing is prefilled.
 		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
 	}
-	kept, why, err := r.resultsOf(ctx, child)
+	kept, reason, err := r.resultsOf(ctx, child)
 	switch {
 	case err != nil:
 		return 0, "", err
@@ -38,20 +41,20 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 		return prefilled + kept.WrittenBytes() + rampBytes(child.Spec.Template, kept), "", nil
 	}
 	if expected := seen.sweep.Status.Plan.RunBytesWritten; expected != nil {
-		return expected.Value(), why, nil
+		return expected.Value(), reason, nil
 	}
-	return prefilled, why, nil
+	return prefilled, reason, nil
 }
 
 // resultsOf returns the results of a benchmark's first run with results, or nil and why they cannot be read.
 // If no run has results, it returns nil and "". After an error, the caller should retry.
-func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, why string, err error) {
-	at := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
-	if at < 0 {
+func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, reason string, err error) {
+	first := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
+	if first < 0 {
 		return nil, "", nil
 	}
 	cm := &corev1.ConfigMap{}
-	err = r.Reader.Get(ctx, types.NamespacedName{Namespace: child.Namespace, Name: child.Status.Runs[at].Results}, cm)
+	err = r.Reader.Get(ctx, types.NamespacedName{Namespace: child.Namespace, Name: child.Status.Runs[first].Results}, cm)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, "", fmt.Errorf("read the results of benchmark %s: %w", child.Name, err)
 	}
@@ -124,7 +127,7 @@ func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 
 // noteNodes records the nodes of the clients and of the background load in an annotation, because status has no
 // room for them. It does so once for a run ID: in the first run in which it finds all these pods running.
-func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
+func (r *Reconciler) noteNodes(ctx context.Context, seen pass) error {
 	if len(nodesOfRun(seen.sweep)) > 0 {
 		return nil
 	}
@@ -150,30 +153,54 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	return nil
 }
 
+// forgetLostNodes lets Kubernetes choose nodes again after a benchmark lost one: on the recorded nodes, the next runs would
+// wait for it in vain. If the template names nodes, they stay as they are.
+func (r *Reconciler) forgetLostNodes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) error {
+	if !lostNode(child) || len(notedNodes(seen.sweep)) == 0 {
+		return nil
+	}
+	after := seen.sweep.DeepCopy()
+	delete(after.Annotations, AnnotationNodes)
+	if err := r.Client.Patch(ctx, after, client.MergeFrom(seen.sweep)); err != nil {
+		return fmt.Errorf("forget the nodes of the clients: %w", err)
+	}
+	return nil
+}
+
+// lostNode reports whether a benchmark failed because it lost the node of a client.
+func lostNode(child *v1alpha1.CephBenchmark) bool {
+	if child == nil {
+		return false
+	}
+	failed := meta.FindStatusCondition(child.Status.Conditions, v1alpha1.ConditionFailed)
+	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == v1alpha1.ReasonNodeLost
+}
+
 // nodesOf returns the nodes of a benchmark's clients, and the node of its background load. Until all these
 // pods run, it returns nil and "".
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) (nodes []v1alpha1.NodeName, background v1alpha1.NodeName, err error) {
-	var pods corev1.PodList
-	err = r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
+	placed := int32(0)
+	labelled := pages.Of[corev1.PodList](ctx, r.Reader, client.InNamespace(child.Namespace), client.MatchingLabels{
 		settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark,
 	})
-	if err != nil {
-		return nil, "", fmt.Errorf("list the clients of benchmark %s: %w", child.Name, err)
-	}
-	placed := int32(0)
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		node := v1alpha1.NodeName(pod.Spec.NodeName)
-		if node == "" || pod.Status.Phase != corev1.PodRunning || !isClientOf(child, pod) {
-			continue
+	for page, err := range labelled {
+		if err != nil {
+			return nil, "", fmt.Errorf("list the clients of benchmark %s: %w", child.Name, err)
 		}
-		if pod.Labels[settings.LabelRole] == settings.RoleBackground {
-			background = node
-			continue
-		}
-		placed++
-		if !slices.Contains(nodes, node) {
-			nodes = append(nodes, node)
+		for i := range page.Items {
+			pod := &page.Items[i]
+			node := v1alpha1.NodeName(pod.Spec.NodeName)
+			if node == "" || pod.Status.Phase != corev1.PodRunning || !isClientOf(child, pod) {
+				continue
+			}
+			if pod.Labels[settings.LabelRole] == settings.RoleBackground {
+				background = node
+				continue
+			}
+			placed++
+			if !slices.Contains(nodes, node) {
+				nodes = append(nodes, node)
+			}
 		}
 	}
 	if placed < child.Spec.Template.Clients.Count || (child.Spec.Template.BackgroundLoad != nil && background == "") {
@@ -192,30 +219,38 @@ func isClientOf(child *v1alpha1.CephBenchmark, pod *corev1.Pod) bool {
 
 // prune removes the benchmark that is historyLimit runs older than the current one, if it exists. The
 // benchmark's figures stay in the ledger. A benchmark that users gave the label is not the sweep's.
-func (r *Reconciler) prune(ctx context.Context, seen facts) error {
+func (r *Reconciler) prune(ctx context.Context, seen pass) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
 		return nil
 	}
-	return r.removeAll(ctx, seen, r.Client, client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(seen.sweep)}, func(child *v1alpha1.CephBenchmark) bool {
-		return trial.IsOfRun(child, seen.sweep, oldest)
-	})
+	return r.removeAll(ctx, seen, func(child *v1alpha1.CephBenchmark) bool { return trial.IsOfRun(child, seen.sweep, oldest) })
 }
 
-// removeAll removes those of the listed benchmarks that a function selects.
-func (r *Reconciler) removeAll(ctx context.Context, seen facts, reader client.Reader, listed client.ListOption, selects func(*v1alpha1.CephBenchmark) bool) error {
-	var all v1alpha1.CephBenchmarkList
-	if err := reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), listed); err != nil {
-		return fmt.Errorf("list the benchmarks of earlier runs: %w", err)
+// removeAll removes those of the sweep's benchmarks that a function selects.
+func (r *Reconciler) removeAll(ctx context.Context, seen pass, selects func(*v1alpha1.CephBenchmark) bool) error {
+	children, err := r.children(ctx, seen.sweep, selects)
+	for i := range children {
+		err = errors.Join(err, r.removeChild(ctx, &children[i]))
 	}
+	return err
+}
+
+// children returns those of the benchmarks that began as the sweep's that a function selects. They come from the cache.
+// Users can label any number of other benchmarks like a sweep's, so they are read neither from the API server nor
+// copied.
+func (r *Reconciler) children(ctx context.Context, s *v1alpha1.CephTuningSweep, selects func(*v1alpha1.CephBenchmark) bool) ([]v1alpha1.CephBenchmark, error) {
+	var all v1alpha1.CephBenchmarkList
+	if err := r.Client.List(ctx, &all, client.InNamespace(s.Namespace), client.HasLabels{sweepspec.LabelSweep}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the benchmarks of the sweep: %w", err)
+	}
+	var children []v1alpha1.CephBenchmark
 	for i := range all.Items {
-		if child := &all.Items[i]; selects(child) {
-			if err := r.removeChild(ctx, child); err != nil {
-				return err
-			}
+		if child := &all.Items[i]; trial.IsOf(child, s) && selects(child) {
+			children = append(children, *child.DeepCopy())
 		}
 	}
-	return nil
+	return children, nil
 }
 
 // removeChild deletes a benchmark by UID, so that it never deletes another benchmark with the same name.
@@ -231,10 +266,8 @@ func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchm
 }
 
 // removeChildren removes the benchmarks and the session archives of earlier run IDs.
-func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
-	err := r.removeAll(ctx, seen, r.Reader, client.HasLabels{sweepspec.LabelSweep}, func(child *v1alpha1.CephBenchmark) bool {
-		return trial.IsOf(child, seen.sweep) && child.Status.Trial.RunID != seen.sweep.Spec.RunID
-	})
+func (r *Reconciler) removeChildren(ctx context.Context, seen pass) error {
+	err := r.removeAll(ctx, seen, func(child *v1alpha1.CephBenchmark) bool { return child.Status.Trial.RunID != seen.sweep.Spec.RunID })
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package cephtuningsweep
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,12 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/pages"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -40,6 +46,43 @@ func TestNodesOfTheFirstRun(t *testing.T) {
 				t.Errorf("nodes of the background load (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A node that is gone must not hold the next runs, but any other failure leaves them where they are.
+func TestForgetsLostNodes(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	failed := func(reason string, status metav1.ConditionStatus) *v1alpha1.CephBenchmark {
+		b := &v1alpha1.CephBenchmark{}
+		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: status, Reason: reason}}
+		return b
+	}
+	for name, c := range map[string]struct {
+		child   *v1alpha1.CephBenchmark
+		forgets bool
+	}{
+		"a lost node":    {failed(v1alpha1.ReasonNodeLost, metav1.ConditionTrue), true},
+		"a lost client":  {failed(v1alpha1.ReasonClientsLost, metav1.ConditionTrue), false},
+		"no failure":     {failed(v1alpha1.ReasonNodeLost, metav1.ConditionFalse), false},
+		"no benchmark":   {nil, false},
+		"none has ended": {&v1alpha1.CephBenchmark{}, false},
+	} {
+		s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "s", Annotations: map[string]string{AnnotationNodes: "2 node3", "theirs": "stays"}}}
+		s.Spec.RunID = "2"
+		r := &Reconciler{Options: Options{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(s).Build()}}
+		if err := r.forgetLostNodes(t.Context(), facts{sweep: s}, c.child); err != nil {
+			t.Fatal(err)
+		}
+		stored := &v1alpha1.CephTuningSweep{}
+		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(s), stored); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(nodesOfRun(stored)) == 0; got != c.forgets || stored.Annotations["theirs"] != "stays" {
+			t.Errorf("%s: annotations %v", name, stored.Annotations)
+		}
 	}
 }
 
@@ -91,10 +134,55 @@ func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Options: Options{Reader: fake.NewClientBuilder().WithObjects(tc.there...).Build()}}
-			bytes, why, err := r.writtenBytes(t.Context(), seen, child)
+			bytes, why, err := r.writtenBytes(t.Context(), working(seen), child)
 			if bytes != tc.want || err != nil || (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
 				t.Errorf("%d bytes, %q, %v", bytes, why, err)
 			}
 		})
+	}
+}
+
+// endless is an API server with more labelled objects than anybody reads.
+type endless struct{ client.Reader }
+
+// List implements client.Reader.
+func (endless) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if (&client.ListOptions{}).ApplyOptions(options).Limit == 0 {
+		return errors.New("all objects at once take too much memory")
+	}
+	list.SetContinue("more")
+	return nil
+}
+
+// Users can label any number of objects like those of a sweep. So the sweep's benchmarks come from the cache, and
+// the other lists have an end.
+func TestManyLabelledObjects(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "u"}}
+	s.Status.Plan = &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved}
+	benchmark := func(name string, of types.UID, ended metav1.ConditionStatus) *v1alpha1.CephBenchmark {
+		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name), Labels: map[string]string{sweepspec.LabelSweep: "any"}}}
+		b.Status.Trial = &v1alpha1.BenchmarkTrial{UID: of}
+		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: ended}}
+		return b
+	}
+	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		benchmark("running", "u", "False"), benchmark("just-ended", "u", "False"), benchmark("gone", "u", "False"),
+		benchmark("ended", "u", "True"), benchmark("foreign", "other", "False")).Build()
+	present := fake.NewClientBuilder().WithScheme(scheme).WithObjects(benchmark("running", "u", "False"), benchmark("just-ended", "u", "True")).Build()
+	r := &Reconciler{Options: Options{Client: cached, Reader: endless{present}}}
+	seen := facts{sweep: s, sessions: &sweepspec.Sessions{}}
+	if err := r.observeChildren(t.Context(), &seen); err != nil || len(seen.others) != 1 || seen.others[0].Name != "running" {
+		t.Errorf("%d benchmarks, %v; want the one that runs", len(seen.others), err)
+	}
+	if err := r.removeArchives(t.Context(), working(seen)); err != nil {
+		t.Errorf("the new run cannot begin: %v", err)
+	}
+	_, _, err := r.nodesOf(t.Context(), benchmark("running", "u", "False"))
+	if _, tooMany := errors.AsType[*pages.TooManyError](err); !tooMany {
+		t.Errorf("clients of which some may be missing: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // connect reads the current connections to the Ceph cluster, because monitors move and keys are rotated.
 // Without a tuner identity, Tuner stays empty, and the sweep cannot change settings.
-func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, error) {
+func (r *Reconciler) connect(ctx context.Context, seen pass) (tuning.Cluster, error) {
 	identities := seen.cluster.Identities
 	observer, err := r.Rook.Connection(ctx, seen.cluster, identities.Observer)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, e
 
 // engine returns the tuner. Passes share one tuner while the connections stay the same, because the tuner
 // remembers when it first saw a journal of an earlier manager.
-func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, error) {
+func (r *Reconciler) engine(ctx context.Context, seen pass) (*tuning.Engine, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, er
 
 // surveyed returns the facts that should not change during a sweep. It reads them once, and again after
 // asksAgain has dropped them.
-func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connection, osds []ceph.OSD) (*survey, error) {
+func (r *Reconciler) surveyed(ctx context.Context, seen pass, connection ceph.Connection, osds []ceph.OSD) (*survey, error) {
 	if seen.memory.survey != nil {
 		return seen.memory.survey, nil
 	}
@@ -58,13 +58,13 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 		owned: tuning.Owned{PoolParameters: owned.PoolParameters, CephConfig: owned.CephConfig},
 	}
 	for _, option := range tuning.HelpFor(settingsOf(sweepspec.Changes(&seen.sweep.Spec, nil))) {
-		help, err := r.Ceph.ConfigHelp(ctx, at, option)
+		help, err := r.Ceph.ConfigHelp(ctx, connection, option)
 		if err != nil {
 			return nil, err
 		}
 		s.help[option] = *help
 	}
-	if s.opQueue, err = r.opQueue(ctx, at, osds); err != nil {
+	if s.opQueue, err = r.opQueue(ctx, connection, osds); err != nil {
 		return nil, err
 	}
 	seen.memory.survey = s
@@ -73,13 +73,13 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 
 // opQueue returns the osd_op_queue of the first OSD that is up; "" if no OSD is up, or if that OSD does not
 // report it. With mclock_scheduler, some options are inert.
-func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (string, error) {
+func (r *Reconciler) opQueue(ctx context.Context, connection ceph.Connection, osds []ceph.OSD) (string, error) {
 	const option = "osd_op_queue"
 	first := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.Status == "up" })
 	if first < 0 {
 		return "", nil
 	}
-	running, err := r.Ceph.RunningConfig(ctx, at, []int{osds[first].ID}, []string{option})
+	running, err := r.Ceph.RunningConfig(ctx, connection, []int{osds[first].ID}, []string{option})
 	if err != nil || len(running) == 0 {
 		return "", err
 	}
@@ -88,12 +88,12 @@ func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []cep
 }
 
 // known returns the facts by which changes are judged.
-func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) (tuning.Known, error) {
-	osds, err := r.Ceph.OSDs(ctx, at)
+func (r *Reconciler) known(ctx context.Context, seen pass, connection ceph.Connection) (tuning.Known, error) {
+	osds, err := r.Ceph.OSDs(ctx, connection)
 	if err != nil {
 		return tuning.Known{}, err
 	}
-	s, err := r.surveyed(ctx, seen, at, osds)
+	s, err := r.surveyed(ctx, seen, connection, osds)
 	if err != nil {
 		return tuning.Known{}, err
 	}
@@ -101,7 +101,7 @@ func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) 
 }
 
 // knownNow returns the observer's connection, and the facts by which changes are judged.
-func (r *Reconciler) knownNow(ctx context.Context, seen facts) (ceph.Connection, tuning.Known, error) {
+func (r *Reconciler) knownNow(ctx context.Context, seen pass) (ceph.Connection, tuning.Known, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return ceph.Connection{}, tuning.Known{}, err
@@ -110,32 +110,12 @@ func (r *Reconciler) knownNow(ctx context.Context, seen facts) (ceph.Connection,
 	return to.Observer, about, err
 }
 
-func settingsOf(changes []sweepspec.Change) []tuning.Setting {
-	var settings []tuning.Setting
-	for _, change := range changes {
-		settings = append(settings, settingOf(change))
-	}
-	return settings
-}
-
-func settingOf(c sweepspec.Change) tuning.Setting {
-	if c.Config != nil {
-		return tuning.Setting{Kind: tuning.KindConfig, Mask: c.Config.Mask, Option: string(c.Config.Option)}
-	}
-	return tuning.Setting{Kind: tuning.KindPoolOption, Pool: string(c.Pool), Option: string(c.Option)}
-}
-
 // changesOf returns the changes that set the values of a configuration.
 func changesOf(spec sweepspec.Spec, values map[string]cephvalue.Value, about tuning.Known) []tuning.Change {
-	return tuningChanges(sweepspec.Changes(&spec, values), about)
+	return about.Typed(sweepspec.ForTuner(sweepspec.Changes(&spec, values)))
 }
 
-func tuningChanges(all []sweepspec.Change, about tuning.Known) []tuning.Change {
-	var changes []tuning.Change
-	for _, c := range all {
-		changes = append(changes, tuning.Change{
-			Setting: settingOf(c), To: c.Value,
-		})
-	}
-	return about.Typed(changes)
+// settingsOf returns the settings of changes.
+func settingsOf(changes []sweepspec.Change) []tuning.Setting {
+	return tuning.SettingsOf(sweepspec.ForTuner(changes))
 }

@@ -11,16 +11,15 @@ package cephtuningsweep
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -31,6 +30,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -38,7 +38,7 @@ import (
 const Name = "cephtuningsweep"
 
 // Finalizer keeps a deleted CephTuningSweep until its changes are restored.
-const Finalizer = "cephtune.dev/restore"
+const Finalizer = reconcile.RestoreFinalizer
 
 // AnnotationNodes has the run ID of a CephTuningSweep and the nodes of its first run. Later runs use the same
 // nodes.
@@ -106,23 +106,17 @@ func DefaultPace() Pace { return Pace{Settle: 2 * time.Second, Watch: 5 * time.S
 type Reconciler struct {
 	Options
 
-	memories  memories
-	loops     loops
-	decisions reconcile.Decisions
+	loops  loops
+	passes *passLoop
 }
 
 // New returns a Reconciler.
 func New(o Options) *Reconciler {
 	o.Doubts = cmp.Or(o.Doubts, &tuning.Doubts{})
-	return &Reconciler{Options: o}
+	r := &Reconciler{Options: o}
+	r.passes = r.newLoop()
+	return r
 }
-
-// Retries of a failed step begin at short intervals, which grow to at most half a minute. So the controller
-// notices within half a minute that Ceph or a network works again.
-const (
-	retryFirst  = 100 * time.Millisecond
-	retryAtMost = 30 * time.Second
-)
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error { return r.setUp(mgr, r) }
@@ -139,10 +133,7 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: reconcile.SideBySide,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost),
-		}).
+		WithOptions(reconcile.Options()).
 		// The controller's own writes of status change neither the generation nor annotations, so
 		// they start no pass.
 		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
@@ -160,41 +151,62 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch,roleName=custom-resources
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephTuningSweep one step forward. It writes status even if the step has failed, so that
-// the user sees why. If the observation fails, it writes status only for a sweep that has begun.
+// Reconcile moves one CephTuningSweep one step forward.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	s, err := r.read(ctx, req.NamespacedName)
-	if apierrors.IsNotFound(err) {
-		r.memories.forget(req.NamespacedName)
-		r.decisions.Forget(req.NamespacedName)
-		if !r.loops.end(req.NamespacedName) { // Its account closes only once it has ended; otherwise its memory would be missing for ever.
-			return ctrl.Result{RequeueAfter: loopAgain}, nil
-		}
-		return ctrl.Result{}, nil
-	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	seen, err := r.observe(ctx, s)
-	if err != nil && !(facts{sweep: s}).mayHaveMade() {
-		return ctrl.Result{}, err // Writing the error to status would mark an unchecked sweep as begun.
-	}
-	if err != nil {
-		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))
-	}
-	next := decide(seen)
-	r.logDecision(ctx, seen, next)
-	came, failure := r.act(ctx, seen, next)
-	r.decisions.Found(ctx, seen.sweep, came.outcome.Reason, came.outcome.Message)
-	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{RequeueAfter: came.again}, nil
+	return r.passes.Reconcile(ctx, req)
 }
 
-// logDecision logs a decision that differs from the previous decision. It skips renewals of the lock.
-func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
-	if !p.renews(seen) {
-		r.decisions.Note(ctx, seen.sweep, p.decision(seen))
+// passLoop is the loop of CephTuningSweeps.
+type passLoop = reconcile.Loop[*v1alpha1.CephTuningSweep, v1alpha1.CephTuningSweepStatus, facts, detail, memory]
+
+func (r *Reconciler) newLoop() *passLoop {
+	return &passLoop{
+		Client: r.Client, Reader: r.Reader, Recorder: r.Recorder, Now: r.Now, Finalizer: Finalizer,
+		New:      func() *v1alpha1.CephTuningSweep { return &v1alpha1.CephTuningSweep{} },
+		Status:   statusOf,
+		Rests:    rests,
+		RunOf:    runOf,
+		Fresh:    func() memory { return memory{} },
+		Observe:  r.observe,
+		Blind:    func(s *v1alpha1.CephTuningSweep, now time.Time) facts { return facts{sweep: s, now: now} },
+		Decide:   decide,
+		Describe: facts.describe,
+		Act:      r.act,
+		StatusAfter: func(seen facts, _ memory, p plan, e effect, failure error) *v1alpha1.CephTuningSweep {
+			after := statusAfter(seen, p, e, failure)
+			if !equality.Semantic.DeepEqual(seen.sweep.Status, after.Status) { // Old texts alone are no reason to write.
+				sweepspec.ReplaceRuns(&after.Status)
+			}
+			return after
+		},
+		Recorded: r.Counts.SweepRecorded,
+		End:      r.end,
 	}
+}
+
+func statusOf(s *v1alpha1.CephTuningSweep) (*v1alpha1.CephTuningSweepStatus, []metav1.Condition) {
+	return &s.Status, s.Status.Conditions
+}
+
+// rests reports whether the sweep has ended, is not deleted, and has no new run ID.
+func rests(s *v1alpha1.CephTuningSweep) bool {
+	f := facts{sweep: s}
+	return f.ended() && !f.replaced() && !f.deleted()
+}
+
+// runOf names the UID and the run ID in status, while pools, pods or changes of the sweep may exist.
+func runOf(s *v1alpha1.CephTuningSweep) string {
+	if !(facts{sweep: s}).mayHaveMade() {
+		return ""
+	}
+	return string(s.UID) + "/" + string(s.Status.ObservedRunID)
+}
+
+// end ends the loop that switches a sweep's settings. The account of the loop closes only once it has ended; otherwise
+// its memory would be missing for ever.
+func (r *Reconciler) end(key types.NamespacedName) time.Duration {
+	if r.loops.end(key) {
+		return 0
+	}
+	return loopAgain
 }

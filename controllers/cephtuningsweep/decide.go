@@ -11,27 +11,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-type step string
+// step names one action of the controller. With reconcile.StepWait, a sweep waits for the CephCluster or until
+// spec.maintenanceWindow opens, or the observation has failed.
+type step = reconcile.Step
 
 const (
-	// stepNone leaves the object alone, status included.
-	stepNone step = "None"
-	// stepIdle waits until spec.suspend is false.
-	stepIdle step = "Idle"
-	// stepStall waits until a person changes the spec, an annotation, the operator config, or the
-	// permissions in the namespace.
-	stepStall step = "Stall"
-	// stepAcknowledge records a change of the spec that does not change the run ID.
-	stepAcknowledge step = "Acknowledge"
-	// stepWait waits for the CephCluster or until spec.window opens, or records that the observation failed. It
-	// changes only status.
-	stepWait step = "Wait"
-	// stepBegin begins the run ID in the spec, or continues a suspended or stalled run ID.
-	stepBegin step = "Begin"
-	// stepProtect adds the finalizer.
-	stepProtect step = "Protect"
-	// stepLock takes or renews the lock of the Ceph cluster.
-	stepLock step = "Lock"
 	// stepYield leaves the lock to the sweep that has to restore settings.
 	stepYield step = "Yield"
 	// stepRestoreOther restores the settings that another sweep left changed.
@@ -61,28 +45,25 @@ const (
 	// stepRemoveBenchmarks deletes benchmarks that must not be there during the next run or session, and waits
 	// for their teardown.
 	stepRemoveBenchmarks step = "RemoveBenchmarks"
+	// stepRestartBlock discards the runs of the block.
+	stepRestartBlock step = "RestartBlock"
 	// stepRename gives the benchmark of the next run or session another name.
 	stepRename step = "Rename"
 	// stepKeep proves that the winner's settings have taken effect, and keeps them.
 	stepKeep step = "Keep"
 	// stepGiveUpKeeping records that the winner's settings cannot be kept.
 	stepGiveUpKeeping step = "GiveUpKeeping"
-	// stepFail records why the sweep ends without a verdict. stepRestore follows.
-	stepFail step = "Fail"
 	// stepRestore ends the current run or session, and restores everything.
 	stepRestore step = "Restore"
 )
 
 // plan is the decision of a pass, and its message for the user. It is not the sweep's plan in status.plan.
-type plan struct {
-	rule     string // the name of the rule that made it
-	step     step
-	outcome  kstatus.Outcome
-	progress string        // the current activity in a few words
-	again    time.Duration // the longest time until the next pass; 0 if only an event starts one
+type plan = reconcile.Plan[detail]
 
-	// patience limits how long the sweep may wait for the same event.
-	patience reconcile.Patience
+// detail has what a restore and a session need.
+type detail struct {
+	// summary is the progress of the current session in a few words; "" leaves that of the sweep.
+	summary string
 	// then is the ending that follows stepRestore: how the sweep continues. part is the part of the restore
 	// that comes next.
 	then ending
@@ -96,7 +77,7 @@ const (
 	endsComplete ending = "Complete" // the sweep ends with a verdict
 	endsFailed   ending = "Failed"   // the sweep ends without a verdict
 	endsPaused   ending = "Paused"   // the sweep waits until it is resumed
-	endsClosed   ending = "Closed"   // the sweep waits until spec.window opens
+	endsClosed   ending = "Closed"   // the sweep waits until spec.maintenanceWindow opens
 	endsVoid     ending = "Void"     // the session is void, and the next one begins
 	endsReplaced ending = "Replaced" // another run ID begins
 	endsDeleted  ending = "Gone"     // the object is deleted
@@ -106,10 +87,9 @@ const (
 type rule = reconcile.Rule[facts, plan]
 
 // rules returns the rules in order: the first rule that applies decides. The list describes the whole
-// behaviour of a sweep, except for waits that take too long (see orGiveUp). The last rule always applies.
+// behaviour of a sweep, except for waits that take too long (see giveUp). The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the finalizer is gone, normally after the restore
 		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps the deleted object until the restore is done
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep changes nothing until its run ID changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but not its run ID
@@ -130,8 +110,8 @@ func rules() []rule {
 		{Name: "failAfterTrouble", Func: failAfterTrouble},       // steps have failed for too long
 		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // runs before and after an upgrade are not comparable
 		{Name: "makePlanOnly", Func: makePlanOnly},               // a plan changes nothing and needs no lock
-		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // spec.window has closed, and no run is being measured
-		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins while spec.window is closed
+		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // spec.maintenanceWindow has closed, and no run is being measured
+		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins while spec.maintenanceWindow is closed
 		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
 		{Name: "takeLock", Func: takeLock},                       // one holder at a time per Ceph cluster
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep has left changes and does not restore them
@@ -140,6 +120,7 @@ func rules() []rule {
 		{Name: "removeBenchmarks", Func: removeBenchmarks},       // wait for the teardown of ended sessions, and of a benchmark that does not count any more
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
 		{Name: "failOutOfRoom", Func: failOutOfRoom},             // a run had too little space; without this rule, the fastest configurations, which write most, would drop out
+		{Name: "restartBlock", Func: restartBlock},               // an earlier version of the operator began the block
 		{Name: "renameBenchmark", Func: renameBenchmark},         // another object has the name of the next benchmark
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
 		{Name: "watchSession", Func: watchSession},               // the session is running
@@ -156,55 +137,37 @@ func rules() []rule {
 
 // decide returns the plan for the next step. It uses no client, no clock and no randomness.
 func decide(seen facts) plan {
-	p, name, _ := reconcile.First(rules(), seen)
-	p = seen.orGiveUp(p)
-	p.rule = name
-	if p.step == stepRestore {
-		p.part, _, _ = reconcile.First(restoreParts(), seen)
+	p := reconcile.Decide(rules(), seen, seen.headway, seen.now, giveUp)
+	if p.Step == stepRestore {
+		p.Detail.part, _, _ = reconcile.First(restoreParts(), seen)
 	}
 	return p
 }
 
-// decision returns the plan in the form for the log.
-func (p plan) decision(seen facts) reconcile.Decision {
-	status := seen.sweep.Status
+// describe returns the plan in the form that is logged. Renewals of the lock recur between other steps.
+func (f facts) describe(p plan) reconcile.Decision {
+	status := f.sweep.Status
 	d := reconcile.Decision{
-		RunID: cmp.Or(string(status.ObservedRunID), string(seen.sweep.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: strings.TrimSuffix(string(p.then)+": "+string(p.part), ": "), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		RunID: cmp.Or(string(status.ObservedRunID), string(f.sweep.Spec.RunID)), Rule: p.Rule, Step: string(p.Step),
+		Detail: strings.TrimSuffix(string(p.Detail.then)+": "+string(p.Detail.part), ": "), Reason: p.Outcome.Reason, Rests: p.Step == reconcile.StepNone,
+		Renews: p.Step == reconcile.StepLock && f.memory.lock != nil,
 	}
-	if seen.atWork() && seen.next.Action == sweep.RunSlot && !seen.unplanned() {
-		d.Run = seen.run()
+	if f.atWork() && f.next.Action == sweep.RunSlot && !f.unplanned() {
+		d.Run = f.run()
 	}
 	return d
 }
 
-// renews reports whether the pass only renews the lock. Renewals recur between other steps.
-func (p plan) renews(seen facts) bool {
-	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
-}
-
-// orGiveUp returns p. If p has waited longer than its patience allows, orGiveUp returns a plan that ends the
-// sweep, or that no longer keeps the winner.
-func (f facts) orGiveUp(p plan) plan {
-	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
-		return p
+// giveUp returns the plan after a wait that took too long: it ends the sweep, or no longer keeps the winner.
+func giveUp(seen facts, late kstatus.Outcome) plan {
+	if seen.keeps() {
+		return plan{Step: stepGiveUpKeeping, Again: reconcile.AtOnce}
 	}
-	if f.keeps() {
-		return plan{step: stepGiveUpKeeping, again: reconcile.AtOnce}
-	}
-	return fail(p.patience.Late.Reason, p.patience.Late.Message)
-}
-
-// atMost limits a wait to the duration in the parameter within. The wait is identified by the parameter what.
-// After that duration, the sweep fails with the outcome in the parameter late. A sweep that is keeping the
-// winner does not fail, but gives up the winner's settings.
-func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
-	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
-	return p
+	return fail(late.Reason, late.Message)
 }
 
 func waiting(reason, message string, again time.Duration) plan {
-	return plan{step: stepWait, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: again}
+	return plan{Step: reconcile.StepWait, Outcome: kstatus.Outcome{Reason: reason, Message: message}, Again: again}
 }
 
 func preparing(message string) kstatus.Outcome {
@@ -212,5 +175,5 @@ func preparing(message string) kstatus.Outcome {
 }
 
 func fail(reason, message string) plan {
-	return plan{step: stepFail, outcome: kstatus.Outcome{Reason: reason, Message: message}, again: reconcile.AtOnce}
+	return plan{Step: reconcile.StepFail, Outcome: kstatus.Outcome{Reason: reason, Message: message}}
 }

@@ -34,17 +34,14 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 // endangeredByChange checks a cluster after a change. In addition to the dangers that endangered finds, it
 // finds placement groups that stay inactive. During a measurement this check is unnecessary: the benchmark
 // aborts its run at the first inactive placement group, unless the benchmark's own outage explains it.
-func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
-	if err := seen.memory.endangered(status, stopped); err != nil {
+func (r *Reconciler) endangeredByChange(ctx context.Context, seen pass, connection ceph.Connection, status *ceph.Status, stopped int) error {
+	err := seen.memory.endangered(status, stopped)
+	if err != nil {
 		return err
 	}
 	var pgs []ceph.PG
 	if quiescence.HasInactive(status) {
-		to, err := r.connect(ctx, seen)
-		if err != nil {
-			return err
-		}
-		if pgs, err = r.Ceph.PGs(ctx, to.Observer); err != nil {
+		if pgs, err = r.Ceph.PGs(ctx, connection); err != nil {
 			return err
 		}
 	}
@@ -58,16 +55,16 @@ func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status 
 
 // endsFor ends a sweep that must stop. A sweep with a verdict keeps the verdict, but not the
 // winner's settings.
-func (r *Reconciler) endsFor(ctx context.Context, seen facts, why kstatus.Outcome) (effect, error) {
+func (r *Reconciler) endsFor(ctx context.Context, seen pass, reason kstatus.Outcome) (effect, error) {
 	if seen.keeps() {
-		return r.without(ctx, seen, sweepspec.Evidence{Failure: why.Message})
+		return r.without(ctx, seen, sweepspec.Evidence{Failure: reason.Message})
 	}
-	return failed(why), nil
+	return failed(reason), nil
 }
 
 // watch checks the cluster and guardrails.foreignClients while the benchmark runs. It also records the nodes
 // of the clients and of the background load.
-func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) watch(ctx context.Context, seen pass) (effect, error) {
 	if err := r.noteNodes(ctx, seen); err != nil {
 		return effect{}, err
 	}
@@ -86,7 +83,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	if len(limits) == 0 {
 		return effect{}, nil
 	}
-	if err := r.lookAtForeign(ctx, seen); err != nil {
+	if err := r.lookAtForeign(ctx, seen, to.Observer); err != nil {
 		return effect{}, err
 	}
 	breach, err := sweepspec.Breached(limits, seen.memory.foreign)
@@ -105,16 +102,12 @@ const maxForeign = 8
 
 // lookAtForeign samples the load of all pools and the worst latency of the OSDs. guardrails.foreignClients is
 // checked with these samples.
-func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
-	to, err := r.connect(ctx, seen)
+func (r *Reconciler) lookAtForeign(ctx context.Context, seen pass, connection ceph.Connection) error {
+	pools, err := r.Ceph.PoolIO(ctx, connection)
 	if err != nil {
 		return err
 	}
-	pools, err := r.Ceph.PoolIO(ctx, to.Observer)
-	if err != nil {
-		return err
-	}
-	perf, err := r.Ceph.OSDPerf(ctx, to.Observer)
+	perf, err := r.Ceph.OSDPerf(ctx, connection)
 	if err != nil {
 		return err
 	}

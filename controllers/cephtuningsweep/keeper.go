@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -52,7 +53,7 @@ type kept struct {
 	orphan tuning.Sweep
 	since  time.Time
 	// memory is the memory for the restore of that sweep.
-	memory *memory
+	memory memory
 	// inCeph is a journal that exists only in Ceph. asked is the time of the last search for such a journal.
 	inCeph *tuning.Journal
 	asked  time.Time
@@ -136,17 +137,17 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 	}
 	now := k.Now()
 	if known.orphan != left.Sweep {
-		known.orphan, known.since, known.memory = left.Sweep, now, &memory{}
+		known.orphan, known.since, known.memory = left.Sweep, now, memory{}
 	}
 	if now.Sub(known.since) < orphanedFor {
 		return nil
 	}
-	return k.restoreOrphan(ctx, k.factsOf(cluster, info, left.Sweep, known.memory), known)
+	return k.restoreOrphan(ctx, k.passOf(cluster, info, left.Sweep, &known.memory), known)
 }
 
 // left returns the journal that this installation has to restore in a cluster; nil without one. It is a
-// journal in the operator's namespace, or a journal in Ceph that belongs to this Kubernetes cluster and has
-// settings that are still to be restored.
+// journal in the operator's namespace, or a journal in Ceph that belongs to this Kubernetes cluster. A done journal
+// counts too, because the scratch pool of its sweep is removed after the settings are restored.
 func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
@@ -157,12 +158,12 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 		return known.inCeph, nil
 	}
 	known.inCeph, known.asked = nil, k.Now()
-	at, err := k.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
+	connection, err := k.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
 	if err != nil {
 		return nil, err
 	}
-	left, err = tuning.NewConfigKey(k.Ceph, at).Load(ctx, info.FSID)
-	if err == nil && left != nil && left.Cluster != "" && left.Cluster == k.Kubernetes && !left.Done() {
+	left, err = tuning.NewConfigKey(k.Ceph, connection).Load(ctx, info.FSID)
+	if err == nil && left != nil && left.Cluster != "" && left.Cluster == k.Kubernetes {
 		known.inCeph = left
 	}
 	return known.inCeph, err
@@ -172,8 +173,8 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 // a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep in a namespace
 // that this manager does not handle counts as missing. If the sweep cannot be read, isOrphaned returns an
 // error, and the keeper does nothing.
-func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
-	s, err := k.changer(ctx, of)
+func (k *keeper) isOrphaned(ctx context.Context, sweep tuning.Sweep) (bool, error) {
+	s, err := k.changer(ctx, sweep)
 	if err != nil {
 		return false, err
 	}
@@ -181,14 +182,14 @@ func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) 
 	return s == nil || !seen.restores() && !seen.abandonRequested(), nil
 }
 
-// factsOf returns the facts about an orphaned sweep. Only the sweep's namespace, name and UID are known.
-func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tuning.Sweep, m *memory) facts {
-	orphan := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}}
+// passOf returns the facts about an orphaned sweep, and its memory. Only the sweep's namespace, name and UID are known.
+func (k *keeper) passOf(cluster settings.Cluster, info rook.ClusterInfo, owner tuning.Sweep, m *memory) pass {
+	orphan := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name, UID: types.UID(owner.UID)}}
 	orphan.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
-	return facts{
+	return pass{memory: m, facts: facts{
 		now: k.Now(), pace: k.Pace, settings: k.Settings, sweep: orphan, orphaned: true,
-		cluster: cluster, known: true, rook: &info, memory: m,
-	}
+		cluster: cluster, known: true, rook: &info, memory: *m,
+	}}
 }
 
 // busyFor is the longest wait before the keeper requests a held lock again.
@@ -197,7 +198,7 @@ const busyFor = 2 * time.Minute
 // restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has the lock. It
 // keeps the lock while it waits for changes that Ceph may still execute, or for the removal of the sweep's
 // scratch pool.
-func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
+func (k *keeper) restoreOrphan(ctx context.Context, seen pass, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {
 		return err
 	}
@@ -226,7 +227,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 }
 
 // closeOrphan removes the journal, and reports the outcome of the restore as events of the sweep.
-func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Report) error {
+func (k *keeper) closeOrphan(ctx context.Context, seen pass, report tuning.Report) error {
 	unrestarted, err := k.unrestarted(ctx, seen, report, "the sweep is gone")
 	if err != nil {
 		return err
@@ -239,9 +240,9 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	}
 	all, outcome := restoredFor(seen.self(), report, unrestarted)
 	k.Counts.RestoreEnded(outcome)
-	for _, t := range together(all) {
-		k.tell(seen.sweep, t.kind, t.reason, plan{step: stepRestoreOther}, t.message)
-		logf.FromContext(ctx).Info("Restored the settings that an orphaned sweep left changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
+	reconcile.Emit(k.Recorder, seen.sweep, stepRestoreOther, all...)
+	for _, t := range reconcile.Joined(all) {
+		logf.FromContext(ctx).Info("Restored the settings that an orphaned sweep left changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.Message)
 	}
 	return nil
 }

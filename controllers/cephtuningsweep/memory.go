@@ -1,66 +1,19 @@
 package cephtuningsweep
 
 import (
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// memories has the memory of each running sweep.
-type memories struct {
-	mu     sync.Mutex
-	bySelf map[types.NamespacedName]*memory
-}
-
-// of returns the memory of a sweep for one run ID. The argument session has the sweep's UID and the run ID. If
-// it has changed, the memory begins empty.
-func (m *memories) of(key types.NamespacedName, session string) *memory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.bySelf[key]; known != nil && known.session == session {
-		return known
-	}
-	if m.bySelf == nil {
-		m.bySelf = map[types.NamespacedName]*memory{}
-	}
-	fresh := &memory{session: session}
-	m.bySelf[key] = fresh
-	return fresh
-}
-
-// noteTrouble records since when steps have failed. A step that succeeds ends the trouble. But stepLock ends
-// only trouble that began with stepLock, because renewals may succeed while all other steps fail.
-func (m *memory) noteTrouble(at step, err error, now time.Time) {
-	switch {
-	case err == nil && at == stepLock && m.troubledAt != stepLock:
-	case err == nil:
-		m.trouble, m.troubledAt, m.troubledSince = nil, "", time.Time{}
-	case m.troubledSince.IsZero():
-		m.trouble, m.troubledAt, m.troubledSince = err, at, now
-	default:
-		m.trouble = err
-	}
-}
-
-func (m *memories) forget(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.bySelf, key)
-}
-
 // memory is the state of a sweep that this process may lose. After a loss, the controller observes the
 // cluster again, and its waits begin again. Passes of one sweep never run concurrently, so memory needs no mutex.
 type memory struct {
-	session string
 	// engine is the tuner. It uses the connections in the field connected.
 	engine    *tuning.Engine
 	connected tuning.Cluster
@@ -79,6 +32,11 @@ type memory struct {
 	askedAhead       time.Time
 	unrestoredInCeph *tuning.Journal
 
+	// mayRun reports that a plan had no refusals while the sweep waited for the lock. askedPlan is the time of the latest
+	// such plan.
+	mayRun    bool
+	askedPlan time.Time
+
 	// survey has facts that should not change during a sweep.
 	survey *survey
 	slot   slotMemory
@@ -87,7 +45,7 @@ type memory struct {
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
 	// pauses is set during a restore after which the sweep continues. It says why the restore has begun: a
-	// suspension, a closed spec.window, or a session that does not count. The restore runs to its end even if
+	// suspension, a closed spec.maintenanceWindow, or a session that does not count. The restore runs to its end even if
 	// its reason is gone.
 	pauses ending
 	// restoring is the progress of the current restore.
@@ -98,22 +56,13 @@ type memory struct {
 	inactive quiescence.Inactive
 	// foreign has the latest samples of the pools' load and the OSDs' latency, for guardrails.foreignClients.
 	foreign []sweepspec.ForeignSample
-
-	// trouble is the latest error of a step, and troubledAt is the step that failed first. No step has
-	// succeeded since troubledSince, apart from renewals of the lock.
-	trouble       error
-	troubledAt    step
-	troubledSince time.Time
-
-	waits           reconcile.Waiting
-	statusWrittenAt time.Time // when status was last written
 }
 
 // slotMemory is the memory of the next or current run.
 type slotMemory struct {
 	run int
 	// since is when the preparation of the run began. After a restart of the manager, it is normally when
-	// the run's benchmark was created. Earlier waits, for the lock or for spec.window, do not count.
+	// the run's benchmark was created. Earlier waits, for the lock or for spec.maintenanceWindow, do not count.
 	since time.Time
 	// want has the values that Ceph must have during the run; nil until the run's values are known.
 	want []tuning.Change

@@ -13,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/claims"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -37,7 +37,9 @@ type facts struct {
 	sweep    *v1alpha1.CephTuningSweep
 	cluster  settings.Cluster
 	known    bool // the operator config lists the cluster
-	memory   *memory
+	memory   memory
+	// headway says what the sweep waits for, and since when its steps have failed.
+	headway reconcile.Headway
 	// orphaned reports that the keeper restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
 	// refused says why benchmarks may not run in the namespace or may not use the template's claims; "" if they
@@ -58,20 +60,17 @@ type facts struct {
 	// otherIsThere reports that another sweep has to restore the journal, and still runs.
 	otherIsThere bool
 
-	// planner is the planner of the sweep's plan. It is nil after an edit or a change of the run ID, if the plan
-	// is missing or unusable, and if the ledger is unreadable. next is its decision after a replay of the ledger;
-	// in an interleaved sweep, next comes from sessions. next is zero if planner is nil or the ledger cannot be
-	// replayed.
-	planner *sweep.Planner
+	// design knows the trials so far. It is nil after an edit or a change of the run ID, and if the plan or the trials
+	// are missing or unusable. next is its decision; zero without a design. If settings are switched under a load,
+	// next also has the configuration to rehearse.
+	design sweepspec.Design
 	// edited reports that the spec differs, in an input of the verdict, from the spec for which the plan was
 	// made.
 	edited  bool
-	ledger  []sweepspec.Entry
 	next    sweep.Decision
 	planErr error
-	// sessions is the state of an interleaved sweep's sessions; nil if next is zero, and for the design Blocks.
-	sessions      *sweepspec.Sessions
-	sessionLedger []sweepspec.SessionEntry
+	// sessions has the trials that switch settings under a load; nil without a design, and if trials switch none.
+	sessions *sweepspec.Sessions
 
 	// switches reports that a loop of this process may still switch the sweep's settings.
 	switches bool
@@ -86,36 +85,21 @@ type facts struct {
 	// otherwise.
 	spoilt string
 
-	open    bool // spec.window is open, so changes may start
+	open    bool // spec.maintenanceWindow is open, so changes may start
 	opens   time.Time
 	openErr error
 }
 
-// read reads the sweep from the API server. The cache may lack the last pass's write, so a run could be
-// entered into the ledger twice. The cache suffices for an ended sweep that is not deleted and whose run
-// ID has not changed.
-func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
-	s := &v1alpha1.CephTuningSweep{}
-	if err := r.Client.Get(ctx, key, s); err != nil {
-		return nil, err
-	}
-	if cached := (facts{sweep: s}); cached.ended() && !cached.replaced() && !cached.deleted() {
-		return s, nil
-	}
-	return s, r.Reader.Get(ctx, key, s)
-}
-
 // observe gathers the facts. It changes nothing, and reads only what the sweep's stage requires: nothing for
 // an ended sweep, unless it is deleted or its run ID has changed.
-func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (facts, error) {
-	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep, p reconcile.Pass[memory]) (facts, error) {
+	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)
 	}
-	seen.memory = r.memories.of(client.ObjectKeyFromObject(s), string(s.UID)+"/"+string(s.Status.ObservedRunID))
 	seen.switches = r.loops.has(client.ObjectKeyFromObject(s))
-	seen.open, seen.opens, seen.openErr = sweepspec.WindowAt(s.Spec.Window, seen.now)
+	seen.open, seen.opens, seen.openErr = sweepspec.OpenAt(&s.Spec, seen.now)
 	seen.observePlan()
 	if err := errors.Join(r.observeChildren(ctx, &seen), r.observeChild(ctx, &seen)); err != nil {
 		return facts{}, err
@@ -139,8 +123,8 @@ func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err er
 	return err
 }
 
-// observePlan replays the ledger. The planner's decision depends only on the spec, the plan and the ledger;
-// in an interleaved sweep, the decision also depends on which configurations are rehearsed.
+// observePlan replays the trials. The decision depends only on the spec, the plan and the trials. The configuration to
+// rehearse depends on memory, too.
 func (f *facts) observePlan() {
 	status := &f.sweep.Status
 	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
@@ -149,15 +133,19 @@ func (f *facts) observePlan() {
 	if f.edited, f.planErr = sweepspec.Edited(&f.sweep.Spec, status.Plan); f.edited || f.planErr != nil {
 		return // The ledger belongs to another spec, or the specs cannot be compared.
 	}
-	if sweepspec.IsInterleaved(status.Plan) {
+	design, err := sweepspec.DesignOf(&f.sweep.Spec, status)
+	if err != nil {
+		f.planErr = err
+		return
+	}
+	f.follow(design)
+}
+
+// follow makes a design the sweep's.
+func (f *facts) follow(design sweepspec.Design) {
+	f.design, f.next, f.sessions = design, design.Next(), sweepspec.Switching(design)
+	if f.sessions != nil {
 		f.observeSessions()
-		return
-	}
-	if f.ledger, f.planErr = sweepspec.ReadLedger(status.Runs); f.planErr != nil {
-		return
-	}
-	if f.planner, f.planErr = sweepspec.PlannerOf(&f.sweep.Spec, status.Plan); f.planErr == nil {
-		f.next, f.planErr = f.planner.Next(sweepspec.Runs(f.ledger))
 	}
 }
 
@@ -192,7 +180,7 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 // noteLeft adds the benchmark of the trial to the field others if it has to be removed. A run that ended just before
 // the sweep paused is not entered into the ledger, so its benchmark is removed, too.
 func (f *facts) noteLeft(b *v1alpha1.CephBenchmark, spoilt bool) {
-	paused := (f.sweep.Spec.Suspend || f.memory.pauses != "") && childHasEnded(b)
+	paused := (f.sweep.Spec.Suspend || f.memory.pauses != "") && childHasEnded(b) && !reconcile.IsGone(b, reconcile.CleanupFinalizer)
 	if spoilt && leavesSomething(b) || f.mustRestore() && (paused || leavesSomething(b)) {
 		f.addOther(b)
 	}
@@ -210,20 +198,24 @@ func (f facts) hasTrial() bool {
 	return recorded != nil && f.planErr == nil && f.next.Action == sweep.RunSlot && int(recorded.Number) == f.run()
 }
 
-// observeChildren lists the sweep's benchmarks that have not ended or are stalled. It does so only if
-// mustRestore returns true or the sweep is interleaved. It does not use the cache, which may lack the latest
-// benchmark. The benchmark of the trial in status may not be in the list, so observeChild reads it by name.
+// observeChildren finds the sweep's benchmarks that have not ended or are stalled. It does so only if mustRestore
+// returns true or the sweep is interleaved. The cache may lack the latest benchmark, which is that of the trial in
+// status: observeChild reads it by name. The cache may also lack the end of a benchmark, so each is read again.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
-	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
+	if !seen.mustRestore() && seen.sessions == nil {
 		return nil
 	}
-	var all v1alpha1.CephBenchmarkList
-	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {
-		return fmt.Errorf("list the benchmarks of the sweep: %w", err)
+	children, err := r.children(ctx, seen.sweep, leavesSomething)
+	if err != nil {
+		return err
 	}
-	for i := range all.Items {
-		child := &all.Items[i]
-		if trial.IsOf(child, seen.sweep) && leavesSomething(child) {
+	for i := range children {
+		child := &v1alpha1.CephBenchmark{}
+		err := r.Reader.Get(ctx, client.ObjectKeyFromObject(&children[i]), child)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("read benchmark %s: %w", children[i].Name, err)
+		}
+		if err == nil && trial.IsOf(child, seen.sweep) && leavesSomething(child) {
 			seen.addOther(child)
 		}
 	}
@@ -233,10 +225,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 // leavesSomething reports whether a benchmark has not ended, or may begin again because it is only stalled. A deleted
 // benchmark whose teardown is complete leaves nothing, even if a finalizer of somebody else keeps the object.
 func leavesSomething(b *v1alpha1.CephBenchmark) bool {
-	if !b.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(b, trial.Finalizer) {
-		return false
-	}
-	return !childHasEnded(b) || stalled(b) != ""
+	return !reconcile.IsGone(b, reconcile.CleanupFinalizer) && (!childHasEnded(b) || stalled(b) != "")
 }
 
 // observeCluster reads Rook's CephCluster and the journal. If the journal belongs to another sweep, it also
@@ -312,21 +301,21 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 	return s, nil
 }
 
-// run returns the number of the next or current run, or of the session in an interleaved sweep.
+// run returns the number of the next or current trial.
 func (f facts) run() int {
-	if f.sessions != nil {
-		return f.sessions.Next
+	if f.design == nil {
+		return 1
 	}
-	return len(f.ledger) + 1
+	return f.design.Number()
 }
 
-// configuration returns the configuration of the next or current run; in an interleaved sweep, the one to
-// rehearse next. After the last run or session, it returns the winner, or the baseline if no configuration won.
+// configuration returns the configuration of the next or current trial, or the one to rehearse next. After the last
+// trial, it returns the winner, or the baseline if no configuration won.
 func (f facts) configuration() sweep.Configuration {
 	if f.next.Action == sweep.Conclude {
-		return f.planner.Configurations()[f.next.Conclusion.Winner]
+		return f.design.Configurations()[f.next.Conclusion.Winner]
 	}
-	return f.planner.Configurations()[f.next.Slot.Configuration]
+	return f.design.Configurations()[f.next.Slot.Configuration]
 }
 
 // holder returns the name with which the sweep holds the lock. The sweep's children use the sweep's lock. The
@@ -346,6 +335,8 @@ func (f facts) self() tuning.Sweep {
 
 func (f facts) deleted() bool { return !f.sweep.DeletionTimestamp.IsZero() }
 
+func (f facts) gone() bool { return reconcile.IsGone(f.sweep, Finalizer) }
+
 // atWork reports whether the run ID in status has begun, and has not ended, paused or stalled. During
 // this time, pools, pods or changes of it may exist.
 func (f facts) atWork() bool {
@@ -354,13 +345,13 @@ func (f facts) atWork() bool {
 
 // mayHaveMade reports whether pools, pods or changes of the sweep may exist.
 func (f facts) mayHaveMade() bool {
-	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
+	return f.atWork() || f.deleted() && !f.gone()
 }
 
 // restores reports whether the sweep restores its changes. A deleted sweep without Finalizer does not, even
 // if another finalizer keeps the object.
 func (f facts) restores() bool {
-	return f.mayHaveMade() && (!f.deleted() || controllerutil.ContainsFinalizer(f.sweep, Finalizer))
+	return f.mayHaveMade() && !f.gone()
 }
 
 // ended reports whether the run ID in status has ended.
@@ -382,11 +373,10 @@ func (f facts) failing() *metav1.Condition {
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
 // mustRestore reports whether the sweep has to stop and restore its changes, for another reason than its
-// verdict. A closed spec.window is such a reason only once the restore has begun, because noteRestore records
+// verdict. A closed spec.maintenanceWindow is such a reason only once the restore has begun, because noteRestore records
 // it then.
 func (f facts) mustRestore() bool {
-	pauses := f.memory != nil && f.memory.pauses != ""
-	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil
+	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || f.memory.pauses != "" || f.failing() != nil
 }
 
 // changedCeph reports whether Ceph may have values of this sweep.
@@ -407,6 +397,6 @@ func hasOutcome(b *v1alpha1.CephBenchmark) bool { return kstatus.HasEnded(b.Stat
 // childHasEnded reports whether a benchmark and its teardown have ended, or whether the benchmark is stalled
 // before it has begun.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {
-	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
-	return (hasOutcome(b) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)
+	isTrue := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
+	return (hasOutcome(b) || isTrue(v1alpha1.ConditionStalled)) && !isTrue(v1alpha1.ConditionReconciling)
 }

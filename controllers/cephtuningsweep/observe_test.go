@@ -11,8 +11,23 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
+
+// A paused sweep removes the benchmark of a run that has ended. The finalizer of somebody else may keep the object, but
+// must not keep the lock with it.
+func TestAPauseAwaitsOnlyTheTeardown(t *testing.T) {
+	for finalizer, want := range map[string]int{reconcile.CleanupFinalizer: 1, "example.com/keep": 0} {
+		now := metav1.Now()
+		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{UID: "b", DeletionTimestamp: &now, Finalizers: []string{finalizer}}}
+		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}}
+		seen := facts{sweep: &v1alpha1.CephTuningSweep{Spec: v1alpha1.CephTuningSweepSpec{Suspend: true}}}
+		if seen.noteLeft(b, false); len(seen.others) != want {
+			t.Errorf("finalizer %s: the restore waits for %d benchmarks, want %d", finalizer, len(seen.others), want)
+		}
+	}
+}
 
 // A sweep that the manager does not handle restores nothing, even if the manager may read it.
 func TestIsThere(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -38,12 +39,20 @@ func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []swe
 
 // placeable returns an error if a pool cannot be placed as requested.
 func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
-	wish := placement.RequestOf(placement.Sized(pool, p.known.OSDs))
-	if pool.OSDs == nil {
+	wish := placement.RequestOf(placement.Sized(pool, p.storing(pool)))
+	if pool.OSDSelection == nil {
 		return placement.Apart(p.tree, wish)
 	}
 	_, err := placement.Choose(p.tree, wish)
 	return err
+}
+
+// storing returns the OSDs of the CRUSH root that a pool names, or all.
+func (p *preflight) storing(pool v1alpha1.ScratchPool) []ceph.OSD {
+	if pool.CrushRoot == "" {
+		return p.known.OSDs
+	}
+	return placement.UsableOSDs(p.known.OSDs, p.tree, pool)
 }
 
 // share returns the smallest fraction of all OSDs to which the template or a configuration confines the scratch

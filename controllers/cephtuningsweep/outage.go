@@ -24,7 +24,7 @@ func (f facts) stoppedOSDs() int {
 // to another Kubernetes cluster, or the copy of its journal in this Kubernetes cluster may have been deleted.
 // The search requires an identity that may stop OSDs. Each search starts a process, so the searches end once
 // no orphaned OSDs are down.
-func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
+func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen pass) (reconcile.Wait, error) {
 	m := seen.memory
 	stopper := outage.Stopper{
 		Operator: outage.Operator{Ceph: r.Ceph, Rook: r.Rook, Store: r.Outages, Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached},
@@ -38,5 +38,5 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (recon
 
 // restoringOSDs returns the effect of a wait for orphaned OSDs.
 func restoringOSDs(waits reconcile.Wait) effect {
-	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waits)}}
+	return effect{Again: 2 * time.Second, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waits)}}
 }

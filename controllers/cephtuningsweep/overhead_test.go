@@ -57,7 +57,7 @@ func BenchmarkSweep(b *testing.B) {
 		s := w.create("s", profile)
 		w.await(s, "complete", is(v1alpha1.ConditionReady))
 		b.ReportMetric(time.Since(began).Seconds()/given(s).Seconds(), "sweep/runs+settles")
-		b.ReportMetric(counter.report(b, len(s.Status.Runs)), "writes/run")
+		b.ReportMetric(counter.report(b, len(s.Status.Trials)), "writes/run")
 	}
 	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
 }
@@ -72,7 +72,7 @@ func (w *world) begun(child *v1alpha1.CephBenchmark) time.Time {
 
 // given returns the time for a sweep's runs and for settling before each run.
 func given(s *v1alpha1.CephTuningSweep) time.Duration {
-	return time.Duration(len(s.Status.Runs)) * (simulatedRun + simulatedSettle)
+	return time.Duration(len(s.Status.Trials)) * (simulatedRun + simulatedSettle)
 }
 
 // writeCounter counts writes to an API server.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/objectref"
@@ -15,7 +12,6 @@ import (
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
-	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // The plan may let the runs of a block share a scratch pool, and also the data in the pool. The first run
@@ -44,10 +40,7 @@ func (f facts) beginsBlock() bool { return f.next.Slot.Position == 0 && f.next.S
 // continuesBlock reports whether valid runs were measured on the pool of the block. Then the block must not
 // continue on a new pool, which could have other OSDs: compared runs must differ only in settings.
 func (f facts) continuesBlock() bool {
-	slot := f.next.Slot
-	return slices.ContainsFunc(f.ledger, func(e sweepspec.Entry) bool {
-		return e.Block == slot.Block && e.Attempt == slot.Attempt && e.Outcome == sweep.Valid
-	})
+	return f.design != nil && f.design.ContinuesBlock()
 }
 
 // sharedPool says how the benchmark of the next run uses the pool of its block; nil if it does not share one.
@@ -60,7 +53,7 @@ func (f facts) sharedPool() *v1alpha1.SharedPool {
 
 // poolIsLost reports whether the pool on which runs of the block were measured no longer exists, or is being
 // removed.
-func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
+func (r *Reconciler) poolIsLost(ctx context.Context, seen pass) (bool, error) {
 	if !seen.sharesPool() || !seen.continuesBlock() {
 		return false, nil
 	}
@@ -68,17 +61,17 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 	return !there, err
 }
 
-// beginAgain returns the effect that discards the runs of the block, because its pool no longer exists.
-func (f facts) beginAgain() (effect, error) {
-	came, err := f.interrupted()
-	message := fmt.Sprintf("The scratch pool of block %d disappeared, so the block starts again on a new pool. Find out what removed it.", f.next.Slot.Block)
-	came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonScratchPoolGone, message})
-	return came, err
+// beginAgain returns the effect that discards the runs of the block, because its pool cannot be used any more.
+func (f pass) beginAgain(reason, why string) (effect, error) {
+	result, err := f.interrupted()
+	message := fmt.Sprintf("The scratch pool of block %d %s The block starts again on a new pool.", f.next.Slot.Block, why)
+	result.Events = append(result.Events, reconcile.Warning(reason, message))
+	return result, err
 }
 
 // removePool removes the sweep's shared pool. It finds the pool by the owner, because the spec may have
 // changed.
-func (r *Reconciler) removePool(ctx context.Context, seen facts) (reconcile.Wait, error) {
+func (r *Reconciler) removePool(ctx context.Context, seen pass) (reconcile.Wait, error) {
 	return r.removePoolOf(ctx, seen.cluster, seen.poolOwner())
 }
 
@@ -93,7 +86,7 @@ func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster,
 // leavePool reports whether a restore may end although Ceph cannot be reached. It may end if the sweep has no
 // pool, or if the CephCluster no longer exists. It may also end if the operator config no longer lists the
 // CephCluster, or if a person has abandoned the restore.
-func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+func (r *Reconciler) leavePool(ctx context.Context, seen pass, p plan) (effect, bool, error) {
 	problem, ok := errors.AsType[*rook.Error](seen.rookErr)
 	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {
 		return effect{}, true, nil
@@ -107,30 +100,30 @@ func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect,
 
 // abandonPool calls removePool once, and does not wait for the removal. If the pool has images, the call
 // removes only one image.
-func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord {
+func (r *Reconciler) abandonPool(ctx context.Context, seen pass) []reconcile.Event {
 	ctx, stop := context.WithTimeout(ctx, tryWithin)
 	defer stop()
 	waits, err := r.removePool(ctx, seen)
 	if err == nil && waits.IsDone() {
 		return nil
 	}
-	return []eventRecord{abandonedPool(waits, err)}
+	return []reconcile.Event{abandonedPool(waits, err)}
 }
 
 // abandonedPool returns an event about a pool that may remain, and why.
-func abandonedPool(waits reconcile.Wait, err error) eventRecord {
-	why := string(waits)
+func abandonedPool(waits reconcile.Wait, err error) reconcile.Event {
+	reason := string(waits)
 	if err != nil {
-		why = err.Error()
+		reason = err.Error()
 	}
-	return eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, fmt.Sprintf(
-		"The sweep no longer waits for the removal of its scratch pool: %s Delete CephBlockPool %s if it stays.", sentence(why), settings.ScratchPool)}
+	return reconcile.Warning(v1alpha1.ReasonAbandoned, fmt.Sprintf(
+		"The sweep no longer waits for the removal of its scratch pool: %s Delete CephBlockPool %s if it stays.", sentence(reason), settings.ScratchPool))
 }
 
 // removePoolBefore begins the removal of the pool of the previous block, or of the previous attempt at this
 // block, so that OSDs remove the pool's PGs while the cluster settles. The benchmark of the next run waits until
 // the pool is removed.
-func (r *Reconciler) removePoolBefore(ctx context.Context, seen facts) error {
+func (r *Reconciler) removePoolBefore(ctx context.Context, seen pass) error {
 	if !seen.sharesPool() || !seen.beginsBlock() {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -42,6 +41,8 @@ type preflight struct {
 	maySwitch func(v1alpha1.ConfigParameter) bool
 	// maySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	maySwitchPools bool
+	// queues says that the sweep waits for the lock. What others do to the cluster meanwhile is then no obstacle.
+	queues bool
 	// notes has sentences for the user: what the plan counts as the baseline, and why.
 	notes []string
 }
@@ -49,17 +50,14 @@ type preflight struct {
 // makePlan observes the cluster, and writes the plan into status once the cluster is healthy and quiescent.
 // If the plan has refusals, the next pass ends the sweep. With mode Plan, makePlan does not wait for the
 // cluster, and ends the run ID itself.
-func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) makePlan(ctx context.Context, seen pass) (effect, error) {
 	before, err := r.look(ctx, seen)
 	if err != nil {
 		return effect{}, err
 	}
 	spec := &seen.sweep.Spec
 	if waits := before.waitsFor(spec); waits != "" && spec.Mode != v1alpha1.SweepModePlan {
-		return effect{outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiescence, Message: waits}}, nil
-	}
-	before.maySwitch = func(p v1alpha1.ConfigParameter) bool {
-		return seen.cluster.SwitchesUnderLoad(string(p.Option), p.Mask) && before.known.Help[string(p.Option)].Runtime
+		return effect{Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonWaitingForQuiescence, Message: waits}}, nil
 	}
 	plan, err := before.plan(spec, tuning.Permissions{Cluster: seen.cluster, Restarts: seen.mayRestart()})
 	if err != nil {
@@ -69,21 +67,44 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	came := effect{edit: func(s *v1alpha1.CephTuningSweepStatus) {
+	result := effect{Edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Plan, s.Environment = plan, environment
 		if spec.Mode == v1alpha1.SweepModePlan {
 			concludePlan(s, seen.now, before.notes...)
 		}
 	}}
 	if spec.Mode == v1alpha1.SweepModePlan {
-		came.finished = true
-		return came, nil
+		result.Finished = true
+		return result, nil
 	}
-	came.again = reconcile.AtOnce
+	result.Again = reconcile.AtOnce
 	if len(before.notes) > 0 {
-		came.events = append(came.events, eventRecord{corev1.EventTypeNormal, "SameAsBaseline", strings.Join(before.notes, " ")})
+		result.Events = append(result.Events, reconcile.Normal("SameAsBaseline", strings.Join(before.notes, " ")))
 	}
-	return came, nil
+	return result, nil
+}
+
+// neverRuns says why a sweep that waits for the lock cannot run whatever the others do, so that it need not wait; "" if it
+// may run.
+func (r *Reconciler) neverRuns(ctx context.Context, seen pass) (string, error) {
+	m := seen.memory
+	if !seen.unplanned() || m.mayRun || seen.now.Sub(m.askedPlan) < cephAgain {
+		return "", nil
+	}
+	m.askedPlan = seen.now
+	before, err := r.look(ctx, seen)
+	if err != nil {
+		return "", err
+	}
+	plan, err := before.plan(&seen.sweep.Spec, tuning.Permissions{Cluster: seen.cluster, Restarts: seen.mayRestart()})
+	if errors.Is(err, sweepspec.ErrSpec) || errors.Is(err, sweep.ErrPlan) {
+		return err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	m.mayRun = len(plan.Refusals) == 0
+	return whole(plan.Refusals), nil
 }
 
 // unplannable returns the effect that ends a sweep, if no plan can be made from its spec. It returns any
@@ -96,25 +117,31 @@ func unplannable(err error) (effect, error) {
 }
 
 // look reads everything that a plan depends on.
-func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
+func (r *Reconciler) look(ctx context.Context, seen pass) (*preflight, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	at := to.Observer
-	p := &preflight{drawn: r.Draw(), cluster: quiescence.Facts{Phase: seen.rook.Phase, OwnPools: targetPools(&seen.sweep.Spec)}}
+	connection := to.Observer
+	p := &preflight{drawn: r.Draw(), queues: !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan, cluster: quiescence.Facts{Phase: seen.rook.Phase, OwnPools: targetPools(&seen.sweep.Spec)}}
+	p.maySwitch = func(of v1alpha1.ConfigParameter) bool {
+		return seen.cluster.SwitchesUnderLoad(string(of.Option), of.Mask) && p.known.Help[string(of.Option)].Runtime
+	}
 	group, part := errgroup.WithContext(ctx)
-	group.Go(into(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, at) }))
-	group.Go(into(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, at) }))
-	group.Go(into(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, at) }))
-	group.Go(into(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, at) }))
-	group.Go(into(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, at) }))
-	group.Go(into(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, at) }))
+	if p.queues {
+		group.SetLimit(1) // Somebody else measures the cluster.
+	}
+	group.Go(into(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, connection) }))
+	group.Go(into(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, connection) }))
+	group.Go(into(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, connection) }))
+	group.Go(into(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, connection) }))
+	group.Go(into(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, connection) }))
+	group.Go(into(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, connection) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	config := p.known.Facts.Config
-	if p.known, err = r.known(ctx, seen, at); err != nil {
+	if p.known, err = r.known(ctx, seen, connection); err != nil {
 		return nil, err
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
@@ -126,12 +153,12 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	p.lacks = r.missingCaps(ctx, seen, settingsOf(sweepspec.Changes(&spec, nil)))
 	p.maySwitchPools = seen.cluster.Identities.Tuner != "" && len(r.missingCaps(ctx, seen, settingsOf(sweepspec.OwnChanges(&spec, nil)))) == 0
 	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
-		if p.tree, err = r.Ceph.OSDTree(ctx, at); err != nil {
+		if p.tree, err = r.Ceph.OSDTree(ctx, connection); err != nil {
 			return nil, err
 		}
 	}
 	if seen.sweep.Spec.Template.Dataset.Size == sizeAuto {
-		p.cacheBytes, err = ceph.CacheBytes(ctx, r.Ceph, at, p.known.OSDs)
+		p.cacheBytes, err = ceph.CacheBytes(ctx, r.Ceph, connection, p.known.OSDs)
 	}
 	return p, err
 }
@@ -139,8 +166,8 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 // ignoreSwitched replaces the values that another sweep has set for its runs by those that it will restore. The
 // journal was read before the values, and is read again after them. So it names each value that was switched
 // while they were read.
-func (r *Reconciler) ignoreSwitched(ctx context.Context, seen facts, p *preflight) error {
-	if seen.sweep.Spec.Mode != v1alpha1.SweepModePlan {
+func (r *Reconciler) ignoreSwitched(ctx context.Context, seen pass, p *preflight) error {
+	if seen.locked {
 		return nil // The sweep has the lock, and has restored what others had left.
 	}
 	after, err := r.unrestoredInCeph(ctx, seen)
@@ -152,7 +179,7 @@ func (r *Reconciler) ignoreSwitched(ctx context.Context, seen facts, p *prefligh
 			continue
 		}
 		for _, change := range sweepspec.Changes(&seen.sweep.Spec, nil) {
-			if entry, has := left.Entry(settingOf(change)); has && entry.State == tuning.Open && left != seen.journal {
+			if entry, found := left.Entry(change.Setting); found && entry.State == tuning.Open && left != seen.journal {
 				p.notes = append(p.notes, fmt.Sprintf("Sweep %s switches %s now: the plan uses its original value, %s.", left.Sweep, entry.Setting, entry.Original))
 			}
 		}
@@ -188,7 +215,7 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	classes := sweepspec.DeviceClasses(spec)
-	if len(classes) == 0 {
+	if len(classes) == 1 {
 		return quiescence.Check(p.cluster, spec.Quiescence, expected)
 	}
 	var all []quiescence.Obstacle
@@ -247,13 +274,13 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 		asked[name] = true
 	}
 	for _, change := range sweepspec.Changes(spec, nil) {
-		if tuning.IsTakenAtStart(settingOf(change), p.known) {
+		if tuning.IsTakenAtStart(change.Setting, p.known) {
 			facts.NeedRestart = append(facts.NeedRestart, change.Parameter)
 		}
 		if !asked[change.Parameter] {
 			continue
 		}
-		now, err := p.known.Facts.Value(settingOf(change))
+		now, err := p.known.Facts.Value(change.Setting)
 		if errors.Is(err, tuning.ErrPoolGone) {
 			return facts, fmt.Errorf("%w: %w: name a pool that `ceph osd pool ls` lists", sweepspec.ErrSpec, err)
 		}
@@ -271,10 +298,10 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 func (p *preflight) alike(spec *sweepspec.Spec) sweepspec.Alike {
 	settings := map[v1alpha1.ParameterName]tuning.Setting{}
 	for _, change := range sweepspec.Changes(spec, nil) {
-		settings[change.Parameter] = settingOf(change)
+		settings[change.Parameter] = change.Setting
 	}
-	return func(of v1alpha1.Parameter, a, b cephvalue.Value) bool {
-		setting, changes := settings[of.Name]
+	return func(parameter v1alpha1.Parameter, a, b cephvalue.Value) bool {
+		setting, changes := settings[parameter.Name]
 		return changes && p.known.Alike(setting, a, b)
 	}
 }
@@ -324,7 +351,7 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 		all = append(all, sentence(problem))
 	}
 	for _, o := range p.obstacles(spec) {
-		if !o.Waits {
+		if !o.Waits && !p.queues {
 			all = append(all, sentence(o.Message))
 		}
 	}
@@ -342,8 +369,8 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 		demand.RawBytes = int64(float64(demand.Bytes) * p.overhead(spec))
 	}
 	if target.ScratchPool != nil {
-		if len(sweepspec.DeviceClasses(spec)) == 0 {
-			demand.DeviceClass = target.ScratchPool.DeviceClass
+		if classes := sweepspec.DeviceClasses(spec); len(classes) == 1 {
+			demand.DeviceClass = classes[0]
 		}
 		demand.OnOSDs = sweepspec.FewestOSDs(spec)
 	}
@@ -360,14 +387,15 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.Value) int {
 	added := 0
 	if template, err := sweepspec.Template(spec, values, 1); err == nil && template.Target.ScratchPool != nil {
-		added = placement.PGReplicas(placement.Sized(*template.Target.ScratchPool, p.known.OSDs))
+		pool := *template.Target.ScratchPool
+		added = placement.PGReplicas(placement.Sized(pool, p.storing(pool)))
 	}
 	for _, change := range sweepspec.Changes(spec, values) {
-		if change.Config != nil || change.Option != "pg_num" {
+		if !change.MovesPGs() {
 			continue
 		}
 		wanted, err := strconv.Atoi(values[string(change.Parameter)].Text)
-		if pool, found := p.known.Facts.Pool(string(change.Pool)); err == nil && found {
+		if pool, found := p.known.Facts.Pool(change.Setting.Pool); err == nil && found {
 			added += (wanted - pool.PGNum) * pool.Size
 		}
 	}
@@ -376,7 +404,7 @@ func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.V
 
 // environment returns the recorded facts on which the results depend: the Ceph cluster, its versions and OSDs,
 // and the central configuration before the sweep. The hardware is not recorded.
-func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
+func (p *preflight) environment(seen pass) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
 		OSDs: p.known.OSDs, DeviceClass: p.cluster.Demand.DeviceClass, Config: p.known.Facts.Config,

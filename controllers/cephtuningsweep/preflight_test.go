@@ -49,8 +49,11 @@ func TestDemand(t *testing.T) {
 		wantPGs      int
 		wantOverhead float64
 	}{
-		"a scratch pool":             {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, cephvalue.Of("64"), 192, 3},
-		"an erasure-coded one":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2, Metadata: v1alpha1.MetadataPool{Size: 1}}}}, cephvalue.Of("64"), 416, 1.5},
+		"a scratch pool": {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, cephvalue.Of("64"), 192, 3},
+		"an erasure-coded one": {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{
+			DataChunks: 4, CodingChunks: 2,
+			Metadata: v1alpha1.MetadataPool{Size: 1},
+		}}}, cephvalue.Of("64"), 416, 1.5},
 		"one without a number":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, cephvalue.Unset(), 96, 3},
 		"more PGs for a pool":        {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, cephvalue.Of("64"), 64, 2},
 		"fewer PGs for a pool":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, cephvalue.Of("16"), -32, 2},

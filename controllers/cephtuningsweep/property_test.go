@@ -3,13 +3,19 @@ package cephtuningsweep
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // bound limits the time in which a sweep has to restore after an attack.
@@ -29,18 +35,27 @@ const (
 type needed struct {
 	// moment returns the state of the name that the sweep needs now; "" if it needs none.
 	moment func(w *world, s *v1alpha1.CephTuningSweep) moment
-	// attacks take the name, or replace or edit the object. Each returns the stranger's object; nil for none.
-	attacks map[string]func(w *world, s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark
+	// moments has the moments at which a sweep of a design is attacked, in order.
+	moments map[string][]moment
+	// attacks take the name, or replace or edit the object.
+	attacks map[string]attack
 }
 
+// attack returns the stranger's objects.
+type attack func(w *world, s *v1alpha1.CephTuningSweep) []client.Object
+
 func kindsNeeded() map[string]needed {
-	replacing := func(f forgery) func(*world, *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
-		return func(w *world, s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark { return w.replace(s, f) }
+	replacing := func(f forgery) attack {
+		return func(w *world, s *v1alpha1.CephTuningSweep) []client.Object { return []client.Object{w.replace(s, f)} }
 	}
 	return map[string]needed{
 		"child": {
 			moment: momentOfChild,
-			attacks: map[string]func(*world, *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark{
+			moments: map[string][]moment{
+				"Blocks":      {momentNamed, momentRunning, momentEnded, momentNamed, momentRunning},
+				"Interleaved": {momentNamed, momentRunning, momentNamed},
+			},
+			attacks: map[string]attack{
 				"takes the name":       replacing(forgedName),
 				"takes name and owner": replacing(forgedOwner),
 				"copies it":            replacing(forgedCopy),
@@ -52,7 +67,71 @@ func kindsNeeded() map[string]needed {
 				}),
 			},
 		},
+		"windows": {
+			moment:  momentOfWindows,
+			moments: map[string][]moment{"Interleaved": {momentRunning, momentEnded}},
+			attacks: map[string]attack{
+				"takes the name":       forgesWindows(func(*v1alpha1.CephTuningSweep, *corev1.ConfigMap) {}),
+				"takes name and owner": forgesWindows(ownedBySweep),
+			},
+		},
 	}
+}
+
+// momentOfWindows is Ended once the operator has written the windows of a session into a ConfigMap.
+func momentOfWindows(w *world, s *v1alpha1.CephTuningSweep) moment {
+	if w.signedWindows(s) != nil {
+		return momentEnded
+	}
+	return momentOfChild(w, s)
+}
+
+// signedWindows returns a ConfigMap with windows that the operator wrote; nil without one.
+func (w *world) signedWindows(s *v1alpha1.CephTuningSweep) *corev1.ConfigMap {
+	var all corev1.ConfigMapList
+	if w.List(w.t.Context(), &all, client.InNamespace(w.namespace), client.HasLabels{archive.LabelSwitchedSession}) != nil {
+		return nil // The test is ending.
+	}
+	for _, cm := range all.Items {
+		if genuine, err := archive.Genuine(masterKey, s.UID, &cm); err == nil && genuine {
+			return &cm
+		}
+	}
+	return nil
+}
+
+// forgesWindows replaces the windows of a session by others. If the operator has not written any yet, it takes the names
+// of those of this session and of the next one.
+func forgesWindows(change func(*v1alpha1.CephTuningSweep, *corev1.ConfigMap)) attack {
+	return func(w *world, s *v1alpha1.CephTuningSweep) (theirs []client.Object) {
+		forge := func(name string, annotations map[string]string) {
+			forged := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name, Annotations: annotations}}
+			change(s, forged)
+			if err := w.Create(w.t.Context(), forged); err != nil && w.t.Context().Err() == nil {
+				w.t.Error(err)
+			}
+			theirs = append(theirs, forged)
+		}
+		written := w.signedWindows(s)
+		if written == nil {
+			number := int(s.Status.Trial.Number)
+			forge(sweepspec.SessionName(s, number), nil)
+			forge(sweepspec.SessionName(s, number+1), nil)
+			return theirs
+		}
+		if err := w.Delete(w.t.Context(), written); client.IgnoreNotFound(err) != nil {
+			w.t.Error(err)
+		}
+		forge(written.Name, written.Annotations)
+		return theirs
+	}
+}
+
+func ownedBySweep(s *v1alpha1.CephTuningSweep, cm *corev1.ConfigMap) {
+	cm.Labels = map[string]string{
+		sweepspec.LabelSweep: sweepspec.SweepLabel(s), archive.LabelSwitchedSession: strconv.Itoa(int(s.Status.Trial.Number)),
+	}
+	cm.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind(sweepKind))}
 }
 
 func momentOfChild(w *world, s *v1alpha1.CephTuningSweep) moment {
@@ -72,11 +151,11 @@ func momentOfChild(w *world, s *v1alpha1.CephTuningSweep) moment {
 }
 
 // editsChild edits or deletes the sweep's benchmark. If it does not exist yet, its name is taken.
-func editsChild(change func(*v1alpha1.CephBenchmark)) func(*world, *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
-	return func(w *world, s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+func editsChild(change func(*v1alpha1.CephBenchmark)) attack {
+	return func(w *world, s *v1alpha1.CephTuningSweep) []client.Object {
 		child := &v1alpha1.CephBenchmark{}
 		if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: s.Namespace, Name: s.Status.Trial.Name}, child); err != nil {
-			return w.replace(s, forgedName)
+			return []client.Object{w.replace(s, forgedName)}
 		}
 		before := client.MergeFrom(child.DeepCopy())
 		change(child)
@@ -108,9 +187,7 @@ func (a *attacker) act(w *world, s *v1alpha1.CephTuningSweep, kind needed, attac
 		return
 	}
 	a.pending = a.pending[1:]
-	if b := kind.attacks[attack](w, s); b != nil {
-		a.add(b)
-	}
+	a.add(kind.attacks[attack](w, s)...)
 }
 
 func (a *attacker) isDone() bool {
@@ -122,24 +199,17 @@ func (a *attacker) isDone() bool {
 // After each attack on each name that a sweep needs, suspending and deleting the sweep restores Ceph within a bound, no
 // run has a stranger's figure, no stranger's object is deleted, and no lock is left.
 func TestNamesInStrangersHands(t *testing.T) {
-	for design, d := range map[string]struct {
-		spec    string
-		moments []moment
-	}{
-		"Blocks":      {keepsBest, []moment{momentNamed, momentRunning, momentEnded, momentNamed, momentRunning}},
-		"Interleaved": {switchedSpec, []moment{momentNamed, momentRunning, momentNamed}},
-	} {
-		topics := map[string]story{}
+	for design, spec := range map[string]string{"Blocks": keepsBest, "Interleaved": switchedSpec} {
+		topics := map[string]map[string]story{}
 		for kindName, kind := range kindsNeeded() {
-			for attack := range kind.attacks {
-				topics[kindName+"/"+attack] = func(w *world) {
-					w.survives(d.spec, kind, attack, &attacker{pending: slices.Clone(d.moments)})
+			topics[kindName] = map[string]story{}
+			for name := range kind.attacks {
+				if moments := kind.moments[design]; len(moments) > 0 {
+					topics[kindName][name] = func(w *world) { w.survives(spec, kind, name, &attacker{pending: slices.Clone(moments)}) }
 				}
 			}
 		}
-		t.Run(design, func(t *testing.T) {
-			tell(t, "names-"+map[string]string{"Blocks": "b", "Interleaved": "i"}[design], map[string]map[string]story{design: topics})
-		})
+		t.Run(design, func(t *testing.T) { tell(t, "names-"+strings.ToLower(design[:1]), topics) })
 	}
 }
 
@@ -180,8 +250,8 @@ func (w *world) wantRestored(s *v1alpha1.CephTuningSweep, before string, by *att
 	}
 	w.wantState(before)
 	w.wantFreeLock()
-	w.wantForeignUnused(s, by.list())
+	w.wantForeignUnused(s, by.list()...)
 	if w.t.Failed() {
-		w.t.Log(fmt.Sprint("attacks left: ", by.pending, ", runs: ", s.Status.Runs))
+		w.t.Log(fmt.Sprint("attacks left: ", by.pending, ", runs: ", validities(s)))
 	}
 }

@@ -19,11 +19,12 @@ import (
 const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
-func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 	if ahead, err := r.ahead(ctx, seen); err != nil || len(ahead) > 0 {
-		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
-			Reason: v1alpha1.ReasonQueued, Message: "Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + ".",
-		}}, err
+		if err != nil {
+			return effect{}, err
+		}
+		return r.queued(ctx, seen, "Ahead in the queue of the Ceph cluster: "+strings.Join(ahead, ", ")+".")
 	}
 	grant, lost, err := r.lockOf(seen).Request(ctx, seen.memory.lock, seen.child != nil || seen.changedCeph())
 	switch {
@@ -32,17 +33,24 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	case lost != "": // The sweep restores once it has the lock again.
 		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: lost})
 	case !grant.Held:
-		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
-			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
-		}}, nil
+		return r.queued(ctx, seen, fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder))
 	}
 	seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
 	return r.findOrphaned(ctx, seen)
 }
 
+// queued returns the effect of a sweep that waits for the lock. A sweep that can never run ends instead.
+func (r *Reconciler) queued(ctx context.Context, seen pass, waits string) (effect, error) {
+	never, err := r.neverRuns(ctx, seen)
+	if err == nil && never != "" {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: never}), nil
+	}
+	return effect{Again: seen.pace.Settle, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: waits}}, nil
+}
+
 // findOrphaned searches for orphaned changes once the sweep has the lock. It brings up orphaned OSDs itself.
 // It leaves a journal that it finds to the next pass.
-func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) findOrphaned(ctx context.Context, seen pass) (effect, error) {
 	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || !waits.IsDone() {
 		seen.memory.lockedAt = time.Time{} // So the next pass renews the lock, and searches again.
 		return restoringOSDs(waits), err
@@ -64,7 +72,7 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, erro
 // another Kubernetes cluster, or because its copy here was deleted. A sweep searches once after it has taken the
 // lock, because a search starts a process. Before that, it searches only while the lock is free (see ahead):
 // while another holder has the lock, the journal's sweep may be running.
-func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
+func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen pass) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
@@ -79,7 +87,7 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.
 // ahead names the objects that come before this sweep in the queue of the same cluster: those that have the
 // lock or wait for it, in the order in which they began. If such objects exist but the lock is free, ahead also
 // searches Ceph for unrestored settings.
-func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
+func (r *Reconciler) ahead(ctx context.Context, seen pass) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
 		return nil, nil
@@ -101,14 +109,14 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 
 // lockOf returns the lock of the sweep's Ceph cluster. Its method Fence verifies the lock immediately before
 // each change. Fence does not use memory, because sessions switch settings concurrently with passes.
-func (r *Reconciler) lockOf(seen facts) lock.Handle {
+func (r *Reconciler) lockOf(seen pass) lock.Handle {
 	return lock.Handle{Lock: r.Lock, FSID: seen.rook.FSID, Holder: seen.holder(), Now: r.Now, Connect: func(ctx context.Context) (ceph.Connection, error) {
 		return r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	}}
 }
 
 // acquire takes or renews the lock, and records that it is held.
-func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error) {
+func (r *Reconciler) acquire(ctx context.Context, seen pass) (lock.Grant, error) {
 	grant, err := r.lockOf(seen).Acquire(ctx)
 	if err == nil && grant.Held {
 		seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
@@ -118,7 +126,7 @@ func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error
 
 // release releases the lock. If the sweep does not hold the lock, release does not connect to Ceph, which may
 // no longer exist.
-func (r *Reconciler) release(ctx context.Context, seen facts) error {
+func (r *Reconciler) release(ctx context.Context, seen pass) error {
 	seen.memory.askedCeph, seen.memory.unrestoredInCeph, seen.memory.noOrphanedOSDs = false, nil, false
 	held := r.lockOf(seen)
 	grant, err := held.Peek(ctx)

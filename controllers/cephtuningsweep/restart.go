@@ -59,6 +59,7 @@ type restartLook struct {
 	due, down []int
 	osds      int
 	next      int // the OSD to restart now; -1 for none
+	at        ceph.Connection
 	osdMap    *ceph.OSDMap
 	status    *ceph.Status
 	unrest    string
@@ -114,7 +115,7 @@ func (f facts) mayRestart() bool {
 // restartForRun restarts all OSDs, one by one, if they take a value of the configuration only when they
 // start. It does so before every run, even if no value has changed, so that caches are equally cold for all
 // configurations. If an OSD does not come up, the sweep ends, so that the OSD's original value is restored.
-func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) restartForRun(ctx context.Context, seen pass) (effect, error) {
 	slot := &seen.memory.slot
 	changes, err := r.takenAtStart(ctx, seen, slot.want)
 	if err != nil {
@@ -122,14 +123,14 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 	}
 	if len(changes) == 0 {
 		slot.started = true
-		return effect{again: reconcile.AtOnce}, nil
+		return effect{Again: reconcile.AtOnce}, nil
 	}
 	memory := &slot.restarts
 	look, err := r.observeRestarts(ctx, seen, memory)
 	if err == nil {
 		err = r.endangeredByRestarts(ctx, seen, look, changes)
 	}
-	if danger, is := errors.AsType[*dangerError](err); is {
+	if danger, found := errors.AsType[*dangerError](err); found {
 		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
 	}
 	switch {
@@ -137,24 +138,24 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 		return effect{}, err
 	case look.done():
 		slot.started = true
-		return effect{again: reconcile.AtOnce}, nil
+		return effect{Again: reconcile.AtOnce}, nil
 	case memory.late(seen.now, look):
 		return r.without(ctx, seen, sweepspec.Evidence{
 			Failure: fmt.Sprintf("Restarting all OSDs took more than %v. Last waited for %s.", memory.limit(look), memory.pending(look)),
 		})
 	}
 	waits, err := r.restartNext(ctx, seen, look, memory)
-	return effect{outcome: seen.settling(waits)}, err
+	return effect{Outcome: seen.settling(waits)}, err
 }
 
 // takenAtStart returns the changes that OSDs take only when they start. The changes may come from another
 // sweep or an earlier spec, so it also reads `ceph config help` of options that the survey does not have.
-func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
+func (r *Reconciler) takenAtStart(ctx context.Context, seen pass, changes []tuning.Change) ([]tuning.Change, error) {
 	options := tuning.HelpFor(tuning.SettingsOf(changes))
 	if len(options) == 0 {
 		return nil, nil
 	}
-	at, about, err := r.knownNow(ctx, seen)
+	connection, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +164,11 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 		if _, asked := help[option]; asked {
 			continue
 		}
-		of, err := r.Ceph.ConfigHelp(ctx, at, option)
+		described, err := r.Ceph.ConfigHelp(ctx, connection, option)
 		if err != nil {
 			return nil, err
 		}
-		help[option] = *of
+		help[option] = *described
 	}
 	about.Help = help
 	return tuning.TakenAtStart(changes, about), nil
@@ -175,7 +176,7 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 
 // observeRestarts reads the progress of restarts. If the parameter memory is empty, observeRestarts sets it so
 // that only restarts from now on count. It restarts no OSD itself.
-func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
+func (r *Reconciler) observeRestarts(ctx context.Context, seen pass, memory *restartMemory) (restartLook, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return restartLook{}, err
@@ -195,29 +196,29 @@ func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *re
 		}
 		*memory = restartMemory{began: seen.now, so: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(outage.LostAfter(config))}
 	}
-	look := restartLook{osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
+	look := restartLook{at: to.Observer, osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
 	look.due, look.down = memory.so.Due(osdMap)
 	return look, nil
 }
 
 // endangeredByRestarts returns a *dangerError if the last restarted OSD has not come up in time, or if
 // endangeredByChange finds a danger.
-func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l restartLook, changes []tuning.Change) error {
-	so := &seen.memory.slot.restarts
-	if !so.overdue(seen.now, l) {
-		return r.endangeredByChange(ctx, seen, l.status, so.stopped(l))
+func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen pass, l restartLook, changes []tuning.Change) error {
+	progress := &seen.memory.slot.restarts
+	if !progress.overdue(seen.now, l) {
+		return r.endangeredByChange(ctx, seen, l.at, l.status, progress.stopped(l))
 	}
 	var options []string
 	for _, change := range changes {
 		options = append(options, change.String())
 	}
 	return &dangerError{message: fmt.Sprintf("osd.%d has not come up %v after its restart with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
-		so.so.Last, so.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
+		progress.so.Last, progress.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
 // restartNext restarts the next OSD, if the cluster is quiescent and can spare that OSD. It returns which OSD
 // it restarts, or which condition it waits for.
-func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
+func (r *Reconciler) restartNext(ctx context.Context, seen pass, look restartLook, memory *restartMemory) (string, error) {
 	if look.unrest != "" || look.next < 0 {
 		return "Restarting OSDs. Waiting for " + memory.pending(look) + ".", nil
 	}
@@ -254,14 +255,14 @@ func names(osds []int) string {
 }
 
 // restartOne restarts the next OSD, if the cluster can spare that OSD.
-func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
+func (r *Reconciler) restartOne(ctx context.Context, seen pass, look restartLook, memory *restartMemory) (string, error) {
 	osd := look.next
-	why, err := r.whyNotSpare(ctx, seen, look.osdMap, osd)
+	reason, err := r.whyNotSpare(ctx, look)
 	if err != nil {
 		return "", err
 	}
-	if memory.refused = strings.TrimSuffix(why, "."); why != "" {
-		return fmt.Sprintf("Restarting OSDs. Waiting until the cluster can spare osd.%d. %s", osd, sentence(why)), nil
+	if memory.refused = strings.TrimSuffix(reason, "."); reason != "" {
+		return fmt.Sprintf("Restarting OSDs. Waiting until the cluster can spare osd.%d. %s", osd, sentence(reason)), nil
 	}
 	if _, err := r.lockOf(seen).Fence(ctx); err != nil {
 		return "", err
@@ -274,21 +275,17 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
-// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Both the placement groups (see
+// whyNotSpare says why the cluster cannot spare the next OSD now; "" if it can. Both the placement groups (see
 // [outage.Unavailable]) and `ceph osd ok-to-stop` must allow the stop.
-func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.OSDMap, osd int) (string, error) {
-	to, err := r.connect(ctx, seen)
+func (r *Reconciler) whyNotSpare(ctx context.Context, look restartLook) (string, error) {
+	pgs, err := r.Ceph.PGsOn(ctx, look.at, look.next)
 	if err != nil {
 		return "", err
 	}
-	pgs, err := r.Ceph.PGsOn(ctx, to.Observer, osd)
-	if err != nil {
-		return "", err
+	if reason := outage.Unavailable(look.osdMap, pgs, []int{look.next}); reason != "" {
+		return reason, nil
 	}
-	if why := outage.Unavailable(osdMap, pgs, []int{osd}); why != "" {
-		return why, nil
-	}
-	stop, err := r.Ceph.OKToStop(ctx, to.Observer, osd)
+	stop, err := r.Ceph.OKToStop(ctx, look.at, look.next)
 	if err != nil || stop.OK {
 		return "", err
 	}
@@ -299,7 +296,7 @@ func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.O
 // until then, they may run with a value of the sweep. The result waits says which OSD it restarts, or which
 // condition it waits for. The result left names the OSDs that a person has to restart, because restartAgain
 // could not restart them.
-func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (waits, left string, err error) {
+func (r *Reconciler) restartAgain(ctx context.Context, seen pass, report tuning.Report) (waits, left string, err error) {
 	if !seen.mayRestart() {
 		left, err = r.unrestarted(ctx, seen, report, "the sweep may no longer restart OSDs")
 		return "", left, err
@@ -327,7 +324,7 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 
 // unrestarted names all OSDs, because each may still run with the sweep's values: it may not have restarted since
 // the restore. It returns "" if OSDs take all restored values while they run.
-func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
+func (r *Reconciler) unrestarted(ctx context.Context, seen pass, report tuning.Report, reason string) (string, error) {
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {
 		return "", err
@@ -337,12 +334,12 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 	if err != nil {
 		return "", err
 	}
-	return seen.notRestarted(changes, look, why), nil
+	return seen.notRestarted(changes, look, reason), nil
 }
 
 // notRestarted names the OSDs that have not restarted since the restore, and says why and what to do; "" if
 // all OSDs have restarted.
-func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) string {
+func (f facts) notRestarted(changes []tuning.Change, l restartLook, reason string) string {
 	if len(l.due) == 0 && len(l.down) == 0 {
 		return ""
 	}
@@ -350,9 +347,10 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	for _, change := range changes {
 		options = append(options, change.Setting.Option)
 	}
-	text := fmt.Sprintf("OSDs read %s only when they start, and not all have restarted since the restore (%s).", strings.Join(options, ", "), why)
+	text := fmt.Sprintf("OSDs read %s only when they start, and not all have restarted since the restore (%s).", strings.Join(options, ", "), reason)
 	if len(l.due) > 0 {
-		text += fmt.Sprintf(" These may still run with the sweep's value: %s. Restart them one by one, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
+		text += fmt.Sprintf(" These may still run with the sweep's value: %s. Restart them one by one, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n "+
+			"%s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
 			someNames(l.due), f.sweep.Spec.ClusterRef.Namespace)
 	}
 	if len(l.down) > 0 {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,39 +26,39 @@ import (
 
 // restoreAndRelease carries out one part of the restore. After the last part, it also records how the sweep
 // continues, because another holder could take the lock before the next pass.
-func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) restoreAndRelease(ctx context.Context, seen pass, p plan) (effect, error) {
 	concluded, err := seen.concluded(p)
 	if err != nil {
 		return effect{}, err
 	}
-	if p.part != partEndSwitching {
-		seen.noteRestore(p.then)
+	if p.Detail.part != partEndSwitching {
+		seen.noteRestore(p.Detail.then)
 		r.renewLock(ctx, seen)
 	}
-	came, done, err := r.restorePart(ctx, seen, p)
+	result, done, err := r.restorePart(ctx, seen, p)
 	switch {
 	case err != nil:
-		return effect{edit: concluded}, err
-	case done && p.part.isLast():
+		return effect{Edit: concluded}, err
+	case done && p.Detail.part.isLast():
 		after, err := r.afterRestore(ctx, seen, p)
 		if err != nil { // An abandoned restore happens once, so its outcome must not be lost.
-			return effect{edit: inTurn(concluded, came.edit), events: came.events}, err
+			return effect{Edit: inTurn(concluded, result.Edit), Events: result.Events}, err
 		}
 		seen.memory.restoring = restoring{}
-		after.events = append(came.events, after.events...)
-		after.edit = inTurn(came.edit, after.edit)
-		came = after
+		after.Events = append(result.Events, after.Events...)
+		after.Edit = inTurn(result.Edit, after.Edit)
+		result = after
 	case done:
-		seen.memory.restoring.note(p.part)
-		came.goesOn, came.again = true, reconcile.AtOnce
+		seen.memory.restoring.note(p.Detail.part)
+		result.Continues, result.Again = true, reconcile.AtOnce
 	}
-	came.edit = inTurn(concluded, came.edit)
-	return came, nil
+	result.Edit = inTurn(concluded, result.Edit)
+	return result, nil
 }
 
-// noteRestore records the start of the restore. If the sweep pauses or spec.window has closed, it also records
+// noteRestore records the start of the restore. If the sweep pauses or spec.maintenanceWindow has closed, it also records
 // this reason. It discards the preparation of the next run.
-func (f facts) noteRestore(then ending) {
+func (f pass) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
 	if m.restoring.since.IsZero() {
@@ -72,15 +71,15 @@ func (f facts) noteRestore(then ending) {
 
 // forgetRestore discards the progress of a restore before a step that may change Ceph again. A wait or a
 // failure only interrupts the restore, and keeps the progress.
-func (f facts) forgetRestore(next step) {
-	if !slices.Contains([]step{stepRestore, stepWait, stepFail}, next) {
+func (f pass) forgetRestore(next step) {
+	if !slices.Contains([]step{stepRestore, reconcile.StepWait, reconcile.StepFail, reconcile.StepLock}, next) {
 		f.memory.restoring = restoring{}
 	}
 }
 
 // renewLock renews the lock during the restore, which may take hours if PGs merge. A failed renewal does not
 // stop the restore, because each change verifies the lock first.
-func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
+func (r *Reconciler) renewLock(ctx context.Context, seen pass) {
 	if seen.memory.lock == nil || !seen.reachable() || seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter {
 		return
 	}
@@ -109,16 +108,16 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 }
 
 // restorePart carries out one part of a restore, and reports whether the part is complete.
-func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	switch p.part {
+func (r *Reconciler) restorePart(ctx context.Context, seen pass, p plan) (effect, bool, error) {
+	switch p.Detail.part {
 	case partEndSwitching:
-		came := inProgress(p, p.outcome.Message+" Waiting for the switch that is under way.")
-		came.again = loopAgain
-		return came, r.loops.end(client.ObjectKeyFromObject(seen.sweep)), nil
+		result := inProgress(p, p.Outcome.Message+" Waiting for the switch that is under way.")
+		result.Again = loopAgain
+		return result, r.loops.end(client.ObjectKeyFromObject(seen.sweep)), nil
 	case partEndBenchmarks:
 		waits, err := r.endChildren(ctx, seen)
 		delete(seen.memory.restoring.done, partRemovePool) // A benchmark may have created a pool since that part.
-		return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
+		return inProgress(p, p.Outcome.Message+" "+string(waits)), false, err
 	case partAbandon:
 		return r.abandon(ctx, seen, p)
 	case partWaitForReach:
@@ -131,9 +130,9 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 		case err == nil && waits.IsDone():
 			return effect{}, true, nil
 		case seen.abandonRequested():
-			return effect{events: []eventRecord{abandonedPool(waits, err)}}, true, nil
+			return effect{Events: []reconcile.Event{abandonedPool(waits, err)}}, true, nil
 		}
-		return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
+		return inProgress(p, p.Outcome.Message+" "+string(waits)), false, err
 	case partRelease:
 		return effect{}, true, r.releaseAtEnd(ctx, seen)
 	default:
@@ -144,9 +143,9 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 // releaseAtEnd releases the lock. For a deleted sweep without changes, it ignores errors, because the Ceph
 // cluster may no longer exist, and the lock expires by itself. But if the journal was closed before, Ceph has
 // answered, so the first failed attempt to release the lock is reported, and repeated.
-func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
+func (r *Reconciler) releaseAtEnd(ctx context.Context, seen pass) error {
 	err := r.release(ctx, seen)
-	first := seen.memory.restoring.done[partCloseJournal] && seen.memory.trouble == nil
+	first := seen.memory.restoring.done[partCloseJournal] && seen.headway.Trouble == nil
 	if seen.deleted() && !seen.changedCeph() && !first {
 		return nil
 	}
@@ -157,21 +156,21 @@ func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
 
 // whyUnreachable says why the sweep's changes or pool cannot be restored or removed, and what to do.
-func (f facts) whyUnreachable(what, done string) string {
-	why := "The operator config no longer lists the CephCluster."
+func (f facts) whyUnreachable(object, done string) string {
+	reason := "The operator config no longer lists the CephCluster."
 	if f.rookErr != nil {
-		why = sentence(f.rookErr.Error())
+		reason = sentence(f.rookErr.Error())
 	}
-	return fmt.Sprintf("The sweep's %s cannot be %s: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", what, done, why, v1alpha1.AnnotationAbandonRestore)
+	return fmt.Sprintf("The sweep's %s cannot be %s: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", object, done, reason, v1alpha1.AnnotationAbandonRestore)
 }
 
 func inProgress(p plan, message string) effect {
-	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
+	return effect{Outcome: kstatus.Outcome{Reason: p.Outcome.Reason, Message: message}}
 }
 
 // endChildren deletes the benchmarks in the field others, and waits for their teardown. The field must not be
 // empty.
-func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wait, error) {
+func (r *Reconciler) endChildren(ctx context.Context, seen pass) (reconcile.Wait, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
 			return "", err
@@ -184,16 +183,16 @@ func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wai
 // tuner for each of these parts: another process may have taken over the journal meanwhile, or the outcome of
 // a change may be in doubt. If all settings are still restored, and no other process has had the journal, the
 // tuner only reads the journal. Otherwise, the restore of settings begins again.
-func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	so := &seen.memory.restoring
+func (r *Reconciler) restore(ctx context.Context, seen pass, p plan) (effect, bool, error) {
+	progress := &seen.memory.restoring
 	report, err := r.restoreSettings(ctx, seen)
 	if err != nil || !report.Done {
-		so.done = nil
+		progress.done = nil
 	}
-	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		came := inProgress(p, sentence(wait.Why))
-		came.again = wait.Until.Sub(seen.now) + time.Second
-		return came, false, nil
+	if wait, found := errors.AsType[*tuning.WaitError](err); found {
+		result := inProgress(p, sentence(wait.Why))
+		result.Again = wait.Until.Sub(seen.now) + time.Second
+		return result, false, nil
 	}
 	if err != nil {
 		r.Counts.RestoreEnded(exporter.OutcomeFailed)
@@ -202,19 +201,19 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		return effect{}, false, err
 	}
 	if !report.Done {
-		came := inProgress(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " "))
-		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
-		return came, false, nil
+		result := inProgress(p, strings.Join(append([]string{p.Outcome.Message}, report.Waiting...), " "))
+		result.Edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
+		return result, false, nil
 	}
-	so.report = report
-	switch p.part {
+	progress.report = report
+	switch p.Detail.part {
 	case partSettle, partRestartOSDs:
 		return r.settleRestored(ctx, seen, p)
 	case partRecord:
 		return seen.recorded(p), false, nil
 	case partCloseJournal:
-		if !recordsRestored(&seen.sweep.Status, report, so.unrestarted) { // The tuner has just changed the journal, so status must get the new outcome first.
-			return effect{goesOn: true, again: reconcile.AtOnce}, false, nil
+		if !recordsRestored(&seen.sweep.Status, report, progress.unrestarted) { // The tuner has just changed the journal, so status must get the new outcome first.
+			return effect{Continues: true, Again: reconcile.AtOnce}, false, nil
 		}
 		return effect{}, true, seen.memory.engine.Close(ctx)
 	default:
@@ -224,34 +223,34 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 
 // settleRestored waits until the cluster has settled. For partRestartOSDs, it then restarts the next OSD, and
 // the cluster has to settle again.
-func (r *Reconciler) settleRestored(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	so := &seen.memory.restoring
-	waits, err := r.settledAgain(ctx, seen, so.report)
-	if p.part == partRestartOSDs && waits == "" && err == nil {
-		waits, so.unrestarted, err = r.restartAgain(ctx, seen, so.report)
+func (r *Reconciler) settleRestored(ctx context.Context, seen pass, p plan) (effect, bool, error) {
+	progress := &seen.memory.restoring
+	waits, err := r.settledAgain(ctx, seen, progress.report)
+	if p.Detail.part == partRestartOSDs && waits == "" && err == nil {
+		waits, progress.unrestarted, err = r.restartAgain(ctx, seen, progress.report)
 	}
-	came := inProgress(p, p.outcome.Message+" "+waits)
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
-	return came, waits == "", err
+	result := inProgress(p, p.Outcome.Message+" "+waits)
+	result.Edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
+	return result, waits == "", err
 }
 
 // recorded returns the effect that writes the outcome of the restore into status.
-func (f facts) recorded(p plan) effect {
-	so := f.memory.restoring
-	came := inProgress(p, p.outcome.Message)
-	came.again = reconcile.AtOnce
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, so.report, so.unrestarted) }
-	if so.unrestarted != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, so.unrestarted})
+func (f pass) recorded(p plan) effect {
+	progress := f.memory.restoring
+	result := inProgress(p, p.Outcome.Message)
+	result.Again = reconcile.AtOnce
+	result.Edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, progress.report, progress.unrestarted) }
+	if progress.unrestarted != "" {
+		result.Events = append(result.Events, reconcile.Warning(v1alpha1.ReasonOSDsNotRestarted, progress.unrestarted))
 	}
-	for _, entry := range so.report.LeftAlone() {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonLeftAlone, sentence(entry.Message())})
+	for _, entry := range progress.report.LeftAlone() {
+		result.Events = append(result.Events, reconcile.Warning(v1alpha1.ReasonLeftAlone, sentence(entry.Message())))
 	}
-	return came
+	return result
 }
 
 // restoreSettings restores the settings in the journal, whichever sweep the journal belongs to.
-func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Report, error) {
+func (r *Reconciler) restoreSettings(ctx context.Context, seen pass) (tuning.Report, error) {
 	engine, err := r.restorer(ctx, seen)
 	if err != nil {
 		return tuning.Report{}, err
@@ -260,7 +259,7 @@ func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Re
 }
 
 // restorer returns the tuner, or an error if the operator has no identity that may restore.
-func (r *Reconciler) restorer(ctx context.Context, seen facts) (*tuning.Engine, error) {
+func (r *Reconciler) restorer(ctx context.Context, seen pass) (*tuning.Engine, error) {
 	if seen.cluster.Identities.Tuner == "" {
 		return nil, errors.New("the operator has no identity that may restore settings: ask the administrator to grant it again (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
 	}
@@ -281,7 +280,7 @@ func back(report tuning.Report) []tuning.Change {
 // settledAgain says why the cluster has not settled after the restore; "" if it has. It also returns "" if
 // waiting is useless: the time limit has passed, the cluster is in danger, or a value was changed again or is
 // unknown.
-func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
+func (r *Reconciler) settledAgain(ctx context.Context, seen pass, report tuning.Report) (string, error) {
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.patience(r.Patience(want), false))
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
@@ -291,29 +290,29 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 }
 
 // afterRestore returns the effect with which the sweep continues or ends after the restore.
-func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effect, error) {
-	switch p.then {
+func (r *Reconciler) afterRestore(ctx context.Context, seen pass, p plan) (effect, error) {
+	switch p.Detail.then {
 	case endsDeleted:
-		r.memories.forget(client.ObjectKeyFromObject(seen.sweep))
-		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.sweep, Finalizer)
+		r.passes.Forget(seen.sweep)
+		return effect{Gone: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.sweep, Finalizer)
 	case endsReplaced:
 		if seen.abandonRequested() { // stallAbandoned makes the sweep wait.
-			return effect{finished: true}, nil
+			return effect{Finished: true}, nil
 		}
-		return begun(seen), r.removeChildren(ctx, seen)
+		return begun(seen.facts), r.removeChildren(ctx, seen)
 	case endsPaused, endsClosed, endsVoid:
 		seen.memory.pauses = ""
-		came, err := seen.interrupted()
-		came.edit = inTurn(came.edit, func(s *v1alpha1.CephTuningSweepStatus) { s.Trial = nil })
-		came.finished = p.then == endsPaused || seen.abandonRequested()
-		return came, err
+		result, err := seen.interrupted()
+		result.Edit = inTurn(result.Edit, func(s *v1alpha1.CephTuningSweepStatus) { s.Trial = nil })
+		result.Finished = p.Detail.then == endsPaused || seen.abandonRequested()
+		return result, err
 	case endsFailed:
 		failing := seen.failing()
 		o := kstatus.Outcome{Reason: failing.Reason, Message: failing.Message}
-		return effect{finished: true, edit: ended(seen.now, v1alpha1.ConditionFailed, o)}, nil
+		return effect{Finished: true, Edit: ended(seen.now, v1alpha1.ConditionFailed, o)}, nil
 	case endsComplete:
 	}
-	return effect{finished: true, edit: seen.judged}, nil
+	return effect{Finished: true, Edit: seen.judged}, nil
 }
 
 // judged ends a run ID whose verdict is already in status. The first line of the summary then says what became of
@@ -340,9 +339,9 @@ func restoredWord(s *v1alpha1.CephTuningSweepStatus) string {
 
 // ended returns the edit of status that ends a run ID.
 func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTuningSweepStatus) {
-	at := metav1.NewTime(now)
+	end := metav1.NewTime(now)
 	return func(s *v1alpha1.CephTuningSweepStatus) {
-		s.CompletionTime = &at
+		s.CompletionTime = &end
 		if s.Progress != nil {
 			s.Progress.EstimatedCompletionTime = nil
 		}
@@ -352,24 +351,24 @@ func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTun
 
 // interrupted returns the effect that discards the runs of the current block, or enters the current session
 // as void.
-func (f facts) interrupted() (effect, error) {
-	if f.planner == nil {
-		return effect{again: reconcile.AtOnce}, nil
+func (f pass) interrupted() (effect, error) {
+	if f.design == nil {
+		return effect{Again: reconcile.AtOnce}, nil
 	}
 	if f.sessions != nil {
-		return f.voidInterrupted()
+		return f.enterInterrupted()
 	}
 	entry, begun := sweepspec.Interrupt(f.next)
 	if !begun {
-		return effect{again: reconcile.AtOnce}, nil
+		return effect{Again: reconcile.AtOnce}, nil
 	}
-	return f.entered(append(slices.Clip(f.ledger), entry))
+	return f.entered(entry.Trial(f.run()))
 }
 
 // concluded returns the edit that writes the verdict into status before the restore, so that users need not
 // wait for the restore. Without a verdict, it returns nil.
 func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
-	if p.then != endsComplete {
+	if p.Detail.then != endsComplete {
 		return nil, nil //nolint:nilnil // The doc comment explains nil.
 	}
 	var pools map[v1alpha1.PoolName]string
@@ -379,11 +378,7 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 			pools[v1alpha1.PoolName(pool)] = object
 		}
 	}
-	if f.sessions != nil {
-		outcome, err := f.sessions.Outcome(f.planner, pools)
-		return outcome.Write, err
-	}
-	outcome, err := sweepspec.Conclude(&f.sweep.Spec, f.planner, f.ledger, f.next.Conclusion, pools)
+	outcome, err := f.design.Judge(pools)
 	if err != nil {
 		return nil, fmt.Errorf("conclude: %w", err)
 	}
@@ -392,19 +387,19 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 
 // restoreOther restores the orphaned changes of another sweep, and removes that sweep's scratch pool and
 // journal.
-func (r *Reconciler) restoreOther(ctx context.Context, seen facts, p plan) (effect, error) {
+func (r *Reconciler) restoreOther(ctx context.Context, seen pass, p plan) (effect, error) {
 	left := seen.journal.Sweep
 	report, err := r.restoreSettings(ctx, seen)
-	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		came := inProgress(p, p.outcome.Message+" "+sentence(wait.Why))
-		came.again = wait.Until.Sub(seen.now) + time.Second
-		return came, nil
+	if wait, found := errors.AsType[*tuning.WaitError](err); found {
+		result := inProgress(p, p.Outcome.Message+" "+sentence(wait.Why))
+		result.Again = wait.Until.Sub(seen.now) + time.Second
+		return result, nil
 	}
 	if err != nil {
 		r.Counts.RestoreEnded(exporter.OutcomeFailed)
 	}
 	if err != nil || !report.Done {
-		return inProgress(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " ")), err
+		return inProgress(p, strings.Join(append([]string{p.Outcome.Message}, report.Waiting...), " ")), err
 	}
 	unrestarted, err := r.unrestarted(ctx, seen, report, "this sweep does not restart OSDs for another")
 	if err != nil {
@@ -412,7 +407,7 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts, p plan) (effe
 	}
 	owner := objectref.Ref{Kind: sweepKind, Namespace: left.Namespace, Name: left.Name, UID: types.UID(left.UID)}
 	if waits, err := r.removePoolOf(ctx, seen.cluster, owner); err != nil || !waits.IsDone() {
-		return inProgress(p, p.outcome.Message+" "+string(waits)), err
+		return inProgress(p, p.Outcome.Message+" "+string(waits)), err
 	}
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return effect{}, err
@@ -420,13 +415,13 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts, p plan) (effe
 	seen.memory.unrestoredInCeph = nil
 	events, outcome := restoredFor(left, report, unrestarted)
 	r.Counts.RestoreEnded(outcome)
-	return effect{events: events}, nil
+	return effect{Events: events}, nil
 }
 
 // restoredFor returns events about the restore of an orphaned sweep's settings, and the outcome for metrics.
-func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []eventRecord, outcome string) {
+func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []reconcile.Event, outcome string) {
 	for _, entry := range report.Entries {
-		all = append(all, eventRecord{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
+		all = append(all, reconcile.Normal(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))))
 	}
 	outcome = v1alpha1.ReasonRestored
 	if len(report.LeftAlone()) > 0 {
@@ -434,7 +429,7 @@ func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (a
 	}
 	if unrestarted != "" {
 		outcome = v1alpha1.ReasonOSDsNotRestarted
-		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)})
+		all = append(all, reconcile.Warning(v1alpha1.ReasonOSDsNotRestarted, fmt.Sprintf("For sweep %s: %s", left, unrestarted)))
 	}
 	return all, outcome
 }
@@ -456,12 +451,12 @@ const tryWithin = 2 * time.Minute
 // who may edit the sweep can abandon its restore. The attempt restores scrubs, the balancer and autoscalers,
 // too, so that such a user cannot leave them off. abandon removes the journal only after status has the
 // original values (as many as fit), because after that, no other object keeps them.
-func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+func (r *Reconciler) abandon(ctx context.Context, seen pass, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
-	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
-		came := inProgress(p, sentence(wait.Why))
-		came.again = wait.Until.Sub(seen.now) + time.Second
-		return came, false, nil
+	if wait, found := errors.AsType[*tuning.WaitError](failure); found {
+		result := inProgress(p, sentence(wait.Why))
+		result.Again = wait.Until.Sub(seen.now) + time.Second
+		return result, false, nil
 	}
 	report, err := r.toGiveUp(ctx, seen)
 	if err != nil {
@@ -469,41 +464,41 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	}
 	if !recordsLeftAlone(&seen.sweep.Status, report) {
 		logf.FromContext(ctx).Info("Abandoning the restore", "settings", messagesOf(report.LeftAlone()))
-		came := inProgress(p, p.outcome.Message)
-		came.again, came.events = reconcile.AtOnce, givenUp(report, failure)
-		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
-		return came, false, nil
+		result := inProgress(p, p.Outcome.Message)
+		result.Again, result.Events = reconcile.AtOnce, givenUp(report, failure)
+		result.Edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
+		return result, false, nil
 	}
-	came, err := r.endAbandoned(ctx, seen, report)
-	return came, err == nil, err
+	result, err := r.endAbandoned(ctx, seen, report)
+	return result, err == nil, err
 }
 
 // endAbandoned removes the journal in Kubernetes. If Ceph seems reachable, it also removes the journal in
 // Ceph, calls abandonPool, and releases the lock.
-func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning.Report) (effect, error) {
+func (r *Reconciler) endAbandoned(ctx context.Context, seen pass, report tuning.Report) (effect, error) {
 	if err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
 		return effect{}, err
 	}
-	came, unrestarted := effect{}, ""
+	result, unrestarted := effect{}, ""
 	if seen.reachable() { // A copy of the journal in a lost Ceph cluster does no harm.
-		came.events = append(came.events, r.abandonPool(ctx, seen)...)
+		result.Events = append(result.Events, r.abandonPool(ctx, seen)...)
 		err := r.giveUpLock(ctx, seen)
 		if err != nil {
-			came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock could not be released: " + err.Error()})
+			result.Events = append(result.Events, reconcile.Warning(v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock could not be released: "+err.Error()))
 		}
 		if unrestarted, err = r.unrestarted(ctx, seen, report, "the restore was abandoned"); err != nil {
 			unrestarted = "Cannot tell which OSDs need a restart to take the restored values: " + err.Error()
 		}
 	}
 	if unrestarted != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
+		result.Events = append(result.Events, reconcile.Warning(v1alpha1.ReasonOSDsNotRestarted, unrestarted))
 	}
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
-	return came, nil
+	result.Edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
+	return result, nil
 }
 
 // lastAttempt makes the last attempt to restore. It repeats the attempt only if the tuner had to wait.
-func (r *Reconciler) lastAttempt(ctx context.Context, seen facts) error {
+func (r *Reconciler) lastAttempt(ctx context.Context, seen pass) error {
 	if seen.memory.restoring.lastAttempt {
 		return nil
 	}
@@ -515,7 +510,7 @@ func (r *Reconciler) lastAttempt(ctx context.Context, seen facts) error {
 }
 
 // tryOnce tries once to restore the sweep's journal, if Ceph seems reachable.
-func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
+func (r *Reconciler) tryOnce(ctx context.Context, seen pass) error {
 	if !seen.reachable() {
 		return nil
 	}
@@ -535,7 +530,7 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 
 // toGiveUp returns the report of an abandoned restore, and writes nothing. It uses the journal's copy in
 // Kubernetes, or the copy in Ceph if the copy in Kubernetes was removed.
-func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, error) {
+func (r *Reconciler) toGiveUp(ctx context.Context, seen pass) (tuning.Report, error) {
 	left, err := r.Journals.Load(ctx, seen.fsid())
 	if err != nil {
 		return tuning.Report{}, err
@@ -567,7 +562,7 @@ func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.
 }
 
 // giveUpLock removes the copy of the journal in Ceph, and releases the lock.
-func (r *Reconciler) giveUpLock(ctx context.Context, seen facts) error {
+func (r *Reconciler) giveUpLock(ctx context.Context, seen pass) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
 		return err
@@ -585,13 +580,13 @@ func (f facts) fsid() string {
 }
 
 // givenUp returns events about the settings that are not restored, and about the failure of the last attempt.
-func givenUp(report tuning.Report, failure error) []eventRecord {
-	var all []eventRecord
+func givenUp(report tuning.Report, failure error) []reconcile.Event {
+	var all []reconcile.Event
 	for _, entry := range report.LeftAlone() {
-		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
+		all = append(all, reconcile.Warning(v1alpha1.ReasonAbandoned, sentence(entry.Message())))
 	}
 	if len(all) > 0 && failure != nil {
-		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The last attempt to restore failed: " + failure.Error()})
+		all = append(all, reconcile.Warning(v1alpha1.ReasonAbandoned, "The last attempt to restore failed: "+failure.Error()))
 	}
 	return all
 }

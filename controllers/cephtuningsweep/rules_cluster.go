@@ -24,8 +24,8 @@ func waitForCluster(seen facts) (plan, bool) {
 	if seen.rookErr == nil {
 		return plan{}, false
 	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), retryAtMost)
-	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
+	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), reconcile.RetryAtMost)
+	return p.AtMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.Outcome), true
 }
 
 // failAfterTrouble ends a sweep whose steps have failed for too long. Otherwise, the sweep would keep the
@@ -40,12 +40,12 @@ func failAfterTrouble(seen facts) (plan, bool) {
 
 // stuck reports whether steps have failed for too long.
 func (f facts) stuck() bool {
-	since := f.memory.troubledSince
+	since := f.headway.TroubledSince
 	return !since.IsZero() && f.now.Sub(since) > f.sweep.Spec.Quiescence.Timeout.Duration
 }
 
 func (f facts) noHeadway() string {
-	return fmt.Sprintf("The sweep made no progress for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
+	return fmt.Sprintf("The sweep made no progress for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.headway.Trouble, f.rookErr))
 }
 
 // failAfterUpgrade ends a sweep if Ceph is being upgraded, or if the version of Rook or Ceph has changed
@@ -71,13 +71,13 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over after the upgrade."), true
 }
 
-// outOfWindow reports whether a closed spec.window keeps a run from beginning. A run whose benchmark exists
+// outOfWindow reports whether a closed spec.maintenanceWindow keeps a run from beginning. A run whose benchmark exists
 // continues to its end.
 func (f facts) outOfWindow() bool {
 	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }
 
-// underWay reports whether the sweep has anything that must not last until spec.window opens again: changed
+// underWay reports whether the sweep has anything that must not last until spec.maintenanceWindow opens again: changed
 // settings, the lock, or a partly measured block.
 func (f facts) underWay() bool {
 	_, begun := sweepspec.Interrupt(f.next)
@@ -86,8 +86,8 @@ func (f facts) underWay() bool {
 
 func waitForWindow(seen facts) (plan, bool) {
 	return plan{
-		step: stepWait, again: seen.opens.Sub(seen.now) + time.Second, progress: "waiting for the window",
-		outcome: kstatus.Outcome{
+		Step: reconcile.StepWait, Again: seen.opens.Sub(seen.now) + time.Second, Progress: "waiting for the window",
+		Outcome: kstatus.Outcome{
 			Reason:  v1alpha1.ReasonWaitingForWindow,
 			Message: fmt.Sprintf("Changes may start from %s on.", seen.opens.UTC().Format(time.RFC3339)),
 		},
@@ -101,11 +101,11 @@ func yieldToOther(seen facts) (plan, bool) {
 	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
 		return plan{}, false
 	}
-	return plan{step: stepYield, again: seen.pace.Settle, outcome: kstatus.Outcome{
+	return plan{Step: stepYield, Again: seen.pace.Settle, Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("Sweep %s has not restored everything yet.", seen.journal.Sweep),
 	}}, true
 }
 
 func takeLock(seen facts) (plan, bool) {
-	return plan{step: stepLock, again: reconcile.AtOnce}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
+	return plan{Step: reconcile.StepLock, Again: reconcile.AtOnce}, !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }

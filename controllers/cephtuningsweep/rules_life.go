@@ -8,22 +8,19 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
-func leaveDeletedAlone(seen facts) (plan, bool) {
-	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
-}
-
 func leaveEndedAlone(seen facts) (plan, bool) {
-	return plan{step: stepNone}, seen.ended() && !seen.replaced() && seen.sweep.Status.ObservedGeneration == seen.sweep.Generation
+	return plan{Step: reconcile.StepNone}, seen.ended() && !seen.replaced() && seen.sweep.Status.ObservedGeneration == seen.sweep.Generation
 }
 
 func acknowledgeEnded(seen facts) (plan, bool) {
-	return plan{step: stepAcknowledge}, seen.ended() && !seen.replaced()
+	return plan{Step: reconcile.StepAcknowledge}, seen.ended() && !seen.replaced()
 }
 
 func idleSuspended(seen facts) (plan, bool) {
-	return plan{step: stepIdle, outcome: suspended()}, seen.sweep.Spec.Suspend
+	return plan{Step: reconcile.StepIdle, Outcome: suspended()}, seen.sweep.Spec.Suspend
 }
 
 func suspended() kstatus.Outcome {
@@ -47,9 +44,9 @@ func stallOnSettings(seen facts) (plan, bool) {
 	}
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}
 	if seen.atWork() {
-		return plan{step: stepFail, outcome: o}, true
+		return plan{Step: reconcile.StepFail, Outcome: o}, true
 	}
-	return plan{step: stepStall, outcome: o}, true
+	return plan{Step: reconcile.StepStall, Outcome: o}, true
 }
 
 // refusedAgain is the interval between checks whether benchmarks may run in a namespace, with their claims.
@@ -58,14 +55,14 @@ const refusedAgain = time.Minute
 
 func stallOnRefusal(seen facts) (plan, bool) {
 	return plan{
-		step: stepStall, again: refusedAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
+		Step: reconcile.StepStall, Again: refusedAgain, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
 	}, seen.refused != ""
 }
 
 // stallAbandoned keeps a run ID from beginning or continuing while the abandon annotation is set, because the
 // restore of its changes would be abandoned. The annotation stays on a sweep until a person removes it.
 func stallAbandoned(seen facts) (plan, bool) {
-	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.abandonRequested()
+	return plan{Step: reconcile.StepStall, Outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.abandonRequested()
 }
 
 func stillAbandoned(s *v1alpha1.CephTuningSweep) kstatus.Outcome {
@@ -77,9 +74,9 @@ func stillAbandoned(s *v1alpha1.CephTuningSweep) kstatus.Outcome {
 }
 
 func begin(seen facts) (plan, bool) {
-	return plan{step: stepBegin, outcome: preparing("Looking at the cluster.")}, !seen.atWork()
+	return plan{Step: reconcile.StepBegin, Outcome: preparing("Looking at the cluster.")}, !seen.atWork()
 }
 
 func protect(seen facts) (plan, bool) {
-	return plan{step: stepProtect}, !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
+	return plan{Step: reconcile.StepProtect}, !controllerutil.ContainsFinalizer(seen.sweep, Finalizer)
 }

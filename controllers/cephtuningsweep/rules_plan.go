@@ -3,7 +3,6 @@ package cephtuningsweep
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
@@ -24,7 +23,7 @@ func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned(
 // planning returns the decision to plan the sweep. Except with mode Plan, stepPlan waits until the cluster is
 // healthy and quiescent.
 func (f facts) planning() plan {
-	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}
+	p := plan{Step: stepPlan, Progress: "planning", Again: f.pace.Settle, Outcome: preparing("Looking at the cluster.")}
 	limit := f.sweep.Spec.Quiescence.Timeout.Duration
 	late := kstatus.Outcome{
 		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("The sweep could not be planned within %v: %s", limit, messageOf(f.sweep)),
@@ -34,13 +33,13 @@ func (f facts) planning() plan {
 			Reason: v1alpha1.ReasonWaitingForQuiescence, Message: fmt.Sprintf("The cluster was not quiet enough to measure within %v: %s", limit, messageOf(f.sweep)),
 		}
 	}
-	return p.atMost(limit, "plan", late)
+	return p.AtMost(limit, "plan", late)
 }
 
 func failWithoutPlan(seen facts) (plan, bool) {
 	switch refusals := seen.sweep.Status.Plan.Refusals; {
 	case len(refusals) > 0:
-		return fail(v1alpha1.ReasonNotPossible, strings.Join(refusals, " ")), true
+		return fail(v1alpha1.ReasonNotPossible, whole(refusals)), true
 	case seen.planErr == nil:
 		return plan{}, false
 	case errors.Is(seen.planErr, sweep.ErrPlan) && int(seen.sweep.Status.Plan.PlannerVersion) != sweep.Version:

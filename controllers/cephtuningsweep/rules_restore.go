@@ -31,7 +31,8 @@ func restoreSuspended(seen facts) (plan, bool) {
 
 func restoreConcluded(seen facts) (plan, bool) {
 	p := seen.restoreThen(endsComplete, "The verdict is in status. Restoring everything.")
-	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // The planner also concludes if the plan was refused, for example because the budget is below the cost of the first run.
+	// The planner also concludes if the plan was refused, for example because the budget is below the cost of the first run.
+	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0
 	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
 }
 
@@ -49,7 +50,7 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	if !seen.journalOrphaned() {
 		return plan{}, false
 	}
-	return plan{step: stepRestoreOther, again: seen.pace.Settle, outcome: kstatus.Outcome{
+	return plan{Step: stepRestoreOther, Again: seen.pace.Settle, Outcome: kstatus.Outcome{
 		Reason:  v1alpha1.ReasonRestoring,
 		Message: fmt.Sprintf("Restoring the settings that the previous sweep, %s, changed.", seen.journal.Sweep),
 	}}, true
@@ -62,7 +63,7 @@ func (f facts) journalOrphaned() bool {
 }
 
 func (f facts) restoreThen(then ending, message string) plan {
-	return plan{step: stepRestore, then: then, again: f.pace.Settle, progress: "restoring", outcome: kstatus.Outcome{
+	return plan{Step: stepRestore, Detail: detail{then: then}, Again: f.pace.Settle, Progress: "restoring", Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoring, Message: message,
 	}}
 }

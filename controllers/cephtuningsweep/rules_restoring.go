@@ -109,11 +109,17 @@ func settleAfterRestore(seen facts) (part, bool) { return seen.stillNeeds(partSe
 func restartRestoredOSDs(seen facts) (part, bool) { return seen.stillNeeds(partRestartOSDs) }
 
 func recordRestored(seen facts) (part, bool) {
-	so := seen.memory.restoring
-	return partRecord, seen.changedCeph() && !recordsRestored(&seen.sweep.Status, so.report, so.unrestarted)
+	progress := seen.memory.restoring
+	return partRecord, seen.changedCeph() && !recordsRestored(&seen.sweep.Status, progress.report, progress.unrestarted)
 }
 
-func closeJournal(seen facts) (part, bool) { return partCloseJournal, seen.changedCeph() }
+// closeJournal also applies if another client has removed the journal from Kubernetes after status got the outcome. The
+// copy in Ceph would stay otherwise.
+func closeJournal(seen facts) (part, bool) {
+	progress := seen.memory.restoring
+	restored := progress.done[partRestoreSettings] && !progress.done[partCloseJournal] && recordsRestored(&seen.sweep.Status, progress.report, progress.unrestarted)
+	return partCloseJournal, seen.changedCeph() || restored
+}
 
 func removePool(seen facts) (part, bool) {
 	return partRemovePool, !seen.memory.restoring.done[partRemovePool]

@@ -67,7 +67,9 @@ func TestRestoreParts(t *testing.T) {
 		"status has another outcome":           {[]func(*facts){changed, restarted, with(v1alpha1.ConditionRestored, "False", v1alpha1.ReasonOSDsNotRestarted)}, partRecord},
 		"status has the outcome":               {[]func(*facts){changed, restarted, with(v1alpha1.ConditionRestored, "True", v1alpha1.ReasonRestored)}, partCloseJournal},
 		"of an earlier process":                {[]func(*facts){changed, with(v1alpha1.ConditionRestored, "True", v1alpha1.ReasonRestored)}, partRestoreSettings},
-		"the journal is closed":                {[]func(*facts){restarted, with(v1alpha1.ConditionRestored, "True", v1alpha1.ReasonRestored)}, partRemovePool},
+		"another client has removed it":        {[]func(*facts){restarted, with(v1alpha1.ConditionRestored, "True", v1alpha1.ReasonRestored)}, partCloseJournal},
+		"the restore is abandoned at its end":  {[]func(*facts){restarted, with(v1alpha1.ConditionRestored, "False", v1alpha1.ReasonAbandoned)}, partRemovePool},
+		"the journal is closed":                {[]func(*facts){restarted, after(partCloseJournal), with(v1alpha1.ConditionRestored, "True", v1alpha1.ReasonRestored)}, partRemovePool},
 		"nothing was changed":                  {nil, partRemovePool},
 		"another sweep has changed something":  {[]func(*facts){journalOf("other", true)}, partRemovePool},
 		"the pool is removed":                  {[]func(*facts){after(partRemovePool)}, partRelease},
@@ -75,11 +77,11 @@ func TestRestoreParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := atWork(t, append(c.seen, deletedNow)...)
 			p := decide(seen)
-			if _, rule, _ := reconcile.First(restoreParts(), seen); p.part != c.want {
-				t.Errorf("part %s of rule %s, want %s", p.part, rule, c.want)
+			if _, rule, _ := reconcile.First(restoreParts(), seen); p.Detail.part != c.want {
+				t.Errorf("part %s of rule %s, want %s", p.Detail.part, rule, c.want)
 			}
-			if want := "Gone: " + string(c.want); p.decision(seen).Detail != want {
-				t.Errorf("logged as %q, want %q", p.decision(seen).Detail, want)
+			if want := "Gone: " + string(c.want); seen.describe(p).Detail != want {
+				t.Errorf("logged as %q, want %q", seen.describe(p).Detail, want)
 			}
 			wantMemory(t, seen, atWork(t, append(c.seen, deletedNow)...))
 		})
@@ -89,21 +91,22 @@ func TestRestoreParts(t *testing.T) {
 // If the tuner fails meanwhile, the cluster may no longer have the original values.
 func TestRestoreBeginsAgainAfterAnError(t *testing.T) {
 	seen := atWork(t, deletedNow, journalOf("s", false), after(partRestoreSettings, partSettle), func(f *facts) { f.cluster.Identities.Tuner = "" })
-	p := decide(seen)
-	if _, _, err := (&Reconciler{}).restorePart(t.Context(), seen, p); err == nil || p.part != partRestartOSDs {
-		t.Fatalf("part %s: %v, want an error", p.part, err)
+	p, step := decide(seen), working(seen)
+	if _, _, err := (&Reconciler{}).restorePart(t.Context(), step, p); err == nil || p.Detail.part != partRestartOSDs {
+		t.Fatalf("part %s: %v, want an error", p.Detail.part, err)
 	}
-	if again := decide(seen).part; again != partRestoreSettings {
-		t.Errorf("part %s follows, want %s", again, partRestoreSettings)
+	if seen.memory = *step.memory; decide(seen).Detail.part != partRestoreSettings {
+		t.Errorf("part %s follows, want %s", decide(seen).Detail.part, partRestoreSettings)
 	}
 }
 
 // A wait for Rook, or the failure of the sweep, must not give benchmarks their time again.
 func TestProgressOfRestoreIsKeptUntilAnotherStep(t *testing.T) {
-	for next, kept := range map[step]bool{stepRestore: true, stepWait: true, stepFail: true, stepApply: false, stepBeginSession: false, stepBegin: false} {
+	for next, kept := range map[step]bool{stepRestore: true, reconcile.StepWait: true, reconcile.StepFail: true, stepApply: false, stepBeginSession: false, reconcile.StepBegin: false} {
 		seen := atWork(t, after(partRemovePool), restoresFor(time.Minute))
-		seen.forgetRestore(next)
-		if got := seen.memory.restoring.done[partRemovePool] && !seen.memory.restoring.since.IsZero(); got != kept {
+		step := working(seen)
+		step.forgetRestore(next)
+		if got := step.memory.restoring.done[partRemovePool] && !step.memory.restoring.since.IsZero(); got != kept {
 			t.Errorf("%s keeps the progress: %t, want %t", next, got, kept)
 		}
 	}
@@ -112,7 +115,7 @@ func TestProgressOfRestoreIsKeptUntilAnotherStep(t *testing.T) {
 // Parts that follow at once must not write status each.
 func TestStatusStaysWhileRestoreGoesOn(t *testing.T) {
 	seen := atWork(t, deletedNow, edited)
-	if after := statusAfter(seen, decide(seen), effect{goesOn: true}, nil); !reflect.DeepEqual(after.Status, seen.sweep.Status) {
+	if after := statusAfter(seen, decide(seen), effect{Continues: true}, nil); !reflect.DeepEqual(after.Status, seen.sweep.Status) {
 		t.Errorf("status %+v, want it as before", after.Status)
 	}
 }

@@ -22,14 +22,14 @@ func keepWinner(seen facts) (plan, bool) {
 	case !seen.keeps():
 		return plan{}, false
 	case seen.stuck():
-		return plan{step: stepGiveUpKeeping, again: reconcile.AtOnce}, true
+		return plan{Step: stepGiveUpKeeping, Again: reconcile.AtOnce}, true
 	}
 	for _, apply := range []func(facts) (plan, bool){applyConfiguration, settleConfiguration, restartOSDs} {
 		if p, applies := apply(seen); applies {
 			return p, true
 		}
 	}
-	return plan{step: stepKeep, again: seen.pace.Settle, progress: "keeping the winner", outcome: kstatus.Outcome{
+	return plan{Step: stepKeep, Again: seen.pace.Settle, Progress: "keeping the winner", Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Leaving the winner, %s, applied.", seen.configuration().Name),
 	}}, true
 }
@@ -40,7 +40,7 @@ func keepWinner(seen facts) (plan, bool) {
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
-		f.sessions != nil && !f.sessions.MayKeep() || f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
+		!sweepspec.MayKeep(&f.sweep.Spec, f.design.Scope(f.next.Conclusion)) || f.otherCeph != "" || notAllowed(f.sweep.Spec, f.settings) != "" {
 		return false
 	}
 	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
@@ -59,59 +59,85 @@ func failOutOfRoom(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, condition.Message)), true
 }
 
+// restartBlock discards the runs of a block that an earlier version of the operator measured. That version recorded no
+// trial, and signed neither its benchmarks nor the use of their pool.
+func restartBlock(seen facts) (plan, bool) {
+	return plan{Step: stepRestartBlock, Again: reconcile.AtOnce, Outcome: seen.settling("Starting the block again after an upgrade of the operator.")},
+		seen.sharesPool() && seen.continuesBlock() && seen.sweep.Status.Trial == nil
+}
+
 // renameBenchmark gives the benchmark of the next run another name. An object that has the name by chance, or by
 // intent, is left alone.
 func renameBenchmark(seen facts) (plan, bool) {
-	return plan{step: stepRename, again: reconcile.AtOnce, progress: seen.doing("proving"), outcome: seen.running()}, seen.taken
+	return plan{Step: stepRename, Again: reconcile.AtOnce, Progress: seen.doing("proving"), Outcome: seen.running()}, seen.taken
 }
 
 func enterRun(seen facts) (plan, bool) {
 	over := seen.spoilt != "" || seen.child != nil && childHasEnded(seen.child)
-	return plan{step: stepEnter, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, over
+	return plan{Step: stepEnter, Again: seen.pace.Settle, Progress: seen.doing("proving"), Outcome: seen.running()}, over
 }
 
 func watchRun(seen facts) (plan, bool) {
-	p := plan{step: stepWatch, again: seen.pace.Watch, progress: seen.doing("measuring"), outcome: seen.running()}
-	if seen.child != nil && hasOutcome(seen.child) {
-		says := kstatus.Current(seen.child.Status.Conditions).Message
-		p = p.atMost(removedWithin, fmt.Sprintf("run %d to be removed: %s", seen.run(), says), kstatus.Outcome{
-			Reason:  v1alpha1.ReasonTearingDown,
-			Message: fmt.Sprintf("Benchmark %s has ended, and its teardown made no progress for %v: %s", seen.child.Name, removedWithin, says),
-		})
-	}
-	return p, seen.child != nil
+	return seen.untilEnd(plan{Step: stepWatch, Again: seen.pace.Watch, Progress: seen.doing("measuring"), Outcome: seen.running()}), seen.child != nil
 }
 
-// removedWithin limits the time without progress in the teardown of a run's benchmark, and the whole teardown
-// of a session's benchmark. It is longer than the time for which a client may remove its data in a teardown.
-const removedWithin = time.Hour
+const (
+	// removedWithin limits the time without progress in the teardown of a run's benchmark, and the whole teardown
+	// of a session's benchmark. It is longer than the time for which a client may remove its data in a teardown.
+	removedWithin = time.Hour
+	// unchangedWithin, added to the longest time for which a run may measure or wait for a quiet cluster, limits how
+	// long the status of a benchmark may stay the same. The benchmark's own limits are shorter.
+	unchangedWithin = 24 * time.Hour
+)
+
+// untilEnd limits how long a plan waits for a benchmark whose status says the same. A suspended benchmark has no limit
+// of its own. It may be a copy: if the manager ends before it has recorded the UID of a new benchmark, users can
+// replace that benchmark by a copy, and the signature does not cover spec.suspend.
+func (f facts) untilEnd(p plan) plan {
+	if f.child == nil {
+		return p
+	}
+	text, reason, within := "benchmark "+f.child.Name, v1alpha1.ReasonNotPossible, f.child.Spec.Quiescence.Timeout.Duration+unchangedWithin
+	switch expected := f.sweep.Status.Plan.RunDuration; {
+	case hasOutcome(f.child):
+		text, reason, within = "the teardown of "+text, v1alpha1.ReasonTearingDown, removedWithin
+	case f.child.Spec.Suspend:
+		within = f.sweep.Spec.Quiescence.Timeout.Duration
+	case expected != nil:
+		within += 2 * expected.Duration
+	}
+	says := kstatus.Current(f.child.Status.Conditions).Message
+	return p.AtMost(within, fmt.Sprintf("%s, run %d: %s", text, f.run(), says), kstatus.Outcome{
+		Reason: reason, Message: fmt.Sprintf("No progress of %s for %v: %s", text, within, says),
+	})
+}
 
 func applyConfiguration(seen facts) (plan, bool) {
 	known := seen.memory.slot.run == seen.run() && seen.memory.slot.want != nil
 	return plan{
-		step: stepApply, again: reconcile.AtOnce, progress: seen.doing("changing settings"), outcome: seen.settling("Changing settings."),
+		Step: stepApply, Again: reconcile.AtOnce, Progress: seen.doing("changing settings"), Outcome: seen.settling("Changing settings."),
 	}, !known
 }
 
 func settleConfiguration(seen facts) (plan, bool) {
 	return plan{
-		step: stepSettle, again: seen.pace.Settle, progress: seen.doing("settling"), outcome: seen.settling("Waiting for the cluster to settle."),
+		Step: stepSettle, Again: seen.pace.Settle, Progress: seen.doing("settling"), Outcome: seen.settling("Waiting for the cluster to settle."),
 	}, !seen.memory.slot.settled
 }
 
 func restartOSDs(seen facts) (plan, bool) {
 	return plan{
-		step: stepRestart, again: seen.pace.Settle, progress: seen.doing("restarting OSDs"), outcome: seen.settling("Restarting OSDs."),
+		Step: stepRestart, Again: seen.pace.Settle, Progress: seen.doing("restarting OSDs"), Outcome: seen.settling("Restarting OSDs."),
 	}, seen.mayRestart() && !seen.memory.slot.started
 }
 
 // measure is the last rule and always applies: by now, the cluster has the configuration.
 func measure(seen facts) (plan, bool) {
-	return plan{step: stepMeasure, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, true
+	return plan{Step: stepMeasure, Again: seen.pace.Settle, Progress: seen.doing("proving"), Outcome: seen.running()}, true
 }
 
-func (f facts) doing(what string) string {
-	return fmt.Sprintf("run %d, %s: %s", f.run(), f.configuration().Name, what)
+func (f facts) doing(text string) string {
+	return fmt.Sprintf("run %d, %s: %s", f.run(), f.configuration().Name, text)
 }
 
 func (f facts) running() kstatus.Outcome {

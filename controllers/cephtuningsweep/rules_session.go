@@ -29,17 +29,17 @@ func removeBenchmarks(seen facts) (plan, bool) {
 	if seen.child != nil || len(seen.others) == 0 {
 		return plan{}, false
 	}
-	p := plan{step: stepRemoveBenchmarks, again: seen.pace.Settle, progress: "removing an earlier benchmark", outcome: kstatus.Outcome{
+	p := plan{Step: stepRemoveBenchmarks, Again: seen.pace.Settle, Progress: "removing an earlier benchmark", Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name),
 	}}
-	return p.atMost(removedWithin, "removal of "+seen.others[0].Name, kstatus.Outcome{
+	return p.AtMost(removedWithin, "removal of "+seen.others[0].Name, kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: fmt.Sprintf("The teardown of benchmark %s took more than %v.", seen.others[0].Name, removedWithin),
 	}), true
 }
 
 // enterSession enters a session into the ledger if the session has ended.
 func enterSession(seen facts) (plan, bool) {
-	p := plan{step: stepEnterSession, again: reconcile.AtOnce, progress: seen.sessionProgress("judging"), outcome: seen.inSession("Entering it into the ledger.")}
+	p := plan{Step: stepEnterSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("judging"), Outcome: seen.inSession("Entering it into the ledger.")}
 	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && (seen.isJudged() || seen.spoilt != "" || seen.child != nil && seen.sessionIsOver())
 }
 
@@ -47,7 +47,7 @@ func enterSession(seen facts) (plan, bool) {
 // happens if a later part of stepEnterSession, such as the write of status, has failed.
 func (f facts) isJudged() bool {
 	m := &f.memory.switching
-	return m.number == f.run() && m.entries != nil
+	return m.number == f.run() && m.trial != nil
 }
 
 // sessionIsOver reports whether the current session has ended, validly or not. Either its loop has ended, or
@@ -64,28 +64,29 @@ func (f facts) sessionIsOver() bool {
 // watchSession checks the cluster, and starts the loop once the load has warmed up.
 func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
-	if m := seen.memory; m != nil && m.switching.loop != nil {
+	if seen.memory.switching.loop != nil {
 		doing = "Settings are switched under a running load."
-		if seen.sessions != nil && seen.sessions.Dwells > 0 {
-			doing = "Each setting stays applied for minutes, twice."
+		if seen.sessions != nil && seen.sessions.Long > 0 {
+			doing = "Each setting stays applied for a long window."
 		}
 	}
-	return plan{
-		step: stepWatchSession, again: seen.pace.Watch, progress: seen.sessionProgress("preparing"), outcome: seen.inSession(doing),
-	}, seen.sessions != nil && seen.child != nil
+	return seen.untilEnd(plan{
+		Step: stepWatchSession, Again: seen.pace.Watch, Progress: seen.sessionProgress("preparing"), Outcome: seen.inSession(doing),
+		Detail: detail{summary: seen.sessionPace()},
+	}), seen.sessions != nil && seen.child != nil
 }
 
 // rehearse proves a configuration without load.
 func rehearse(seen facts) (plan, bool) {
 	return plan{
-		step: stepRehearse, again: seen.pace.Settle, progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), outcome: seen.inSession("Trying the settings without load."),
+		Step: stepRehearse, Again: seen.pace.Settle, Progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), Outcome: seen.inSession("Trying the settings without load."),
 	}, seen.sessions != nil
 }
 
 // beginSession creates the benchmark of a session once all configurations are rehearsed.
 func beginSession(seen facts) (plan, bool) {
 	return plan{
-		step: stepBeginSession, again: reconcile.AtOnce, progress: seen.sessionProgress("preparing"), outcome: seen.inSession("Creating the pool and the clients of the session."),
+		Step: stepBeginSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("preparing"), Outcome: seen.inSession("Creating the pool and the clients of the session."),
 	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunSlot && seen.isRehearsed()
 }
 
@@ -93,10 +94,24 @@ func (f facts) inSession(message string) kstatus.Outcome {
 	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Session %d. %s", f.run(), message)}
 }
 
+// sessionPace returns the progress of the current session, after the number of the session if there may be several; "" if
+// it does not switch settings.
+func (f facts) sessionPace() string {
+	if f.sessions == nil || f.memory.switching.number != f.run() || f.memory.switching.loop == nil {
+		return ""
+	}
+	now := f.memory.switching.loop.paceNow()
+	if now == "" || f.sessions.Quick() {
+		return now
+	}
+	p := f.sessions.Progress()
+	return fmt.Sprintf("session %d/%d, %s", p.CompletedRuns+1, max(p.TotalRuns, p.CompletedRuns+1), now)
+}
+
 // sessionProgress describes the current activity. While settings are switched, the text changes only with the
 // loop's interim results.
 func (f facts) sessionProgress(what string) string {
-	if f.memory != nil && f.memory.switching.number == f.run() {
+	if f.memory.switching.number == f.run() {
 		if loop := f.memory.switching.loop; loop != nil {
 			what = loop.progress()
 		}

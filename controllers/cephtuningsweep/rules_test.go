@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
 func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
@@ -33,10 +35,10 @@ func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
 func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 	var lines []string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
-	r := &Reconciler{}
+	decisions := &reconcile.Log{}
 	said := func(seen facts) int {
 		lines = nil
-		r.logDecision(ctx, seen, decide(seen))
+		decisions.Note(ctx, seen.sweep, seen.describe(decide(seen)))
 		return len(lines)
 	}
 	if n := said(atWork(t)); n != 1 || !strings.Contains(lines[0], `"rule"="applyConfiguration"`) || !strings.Contains(lines[0], `"step"="Apply"`) {
@@ -46,7 +48,7 @@ func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 		t.Errorf("the same decision again: %q", lines)
 	}
 	renewing := atWork(t, func(f *facts) { f.locked = false })
-	if n := said(renewing); n != 0 || decide(renewing).step != stepLock {
+	if n := said(renewing); n != 0 || decide(renewing).Step != reconcile.StepLock {
 		t.Errorf("a lock that is renewed: %q", lines)
 	}
 	if n := said(atWork(t)); n != 0 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,17 +43,16 @@ type sessionMemory struct {
 	child types.UID
 	// loop switches settings while the benchmark runs; nil before the load has warmed up.
 	loop *loop
-	// entries has the session's entries for the ledger once they are known, and why says why the session is
-	// void. Memory keeps both, because they cannot be computed again after a failed write of status: the
-	// benchmark is removed by then.
-	entries []sweepspec.SessionEntry
-	why     string
+	// trial is the session's trial once it has ended, and why says why it is invalid. Memory keeps both, because
+	// they cannot be computed again after a failed write of status: the benchmark is removed by then.
+	trial *v1alpha1.Trial
+	why   string
 	// lack says which CPU a session that proves no gain lacked; "" otherwise.
 	lack string
 }
 
 // noteSession begins the memory of the current session before the session's first step.
-func (f facts) noteSession(next step) {
+func (f pass) noteSession(next step) {
 	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveBenchmarks { // stepRemoveBenchmarks still belongs to the previous session.
 		return
 	}
@@ -73,7 +71,7 @@ func (f facts) rehearsed() int {
 	s := f.memory.switching
 	switch {
 	case s.engine != f.memory.engine:
-		return 0 // Nothing was rehearsed with this Engine yet, or voidInterrupted has discarded the rehearsals.
+		return 0 // Nothing was rehearsed with this Engine yet, or enterInterrupted has discarded the rehearsals.
 	case s.number != f.run():
 		return max(s.at-1, 0)
 	}
@@ -83,36 +81,29 @@ func (f facts) rehearsed() int {
 // rehearses returns the index of the configuration to rehearse next: first the candidates, then the baseline,
 // with which each session begins.
 func (f facts) rehearses() int {
-	all := len(f.planner.Configurations())
+	all := len(f.design.Configurations())
 	return (min(f.rehearsed(), all-1) + 1) % all
 }
 
 // isRehearsed reports whether all configurations were applied and proven, and these rehearsals are still
 // valid.
 func (f facts) isRehearsed() bool {
-	return f.memory.engine != nil && f.rehearsed() >= len(f.planner.Configurations())
+	return f.memory.engine != nil && f.rehearsed() >= len(f.design.Configurations())
 }
 
-// observeSessions replays the ledger of an interleaved sweep.
+// observeSessions adds the configuration to rehearse to the decision, and the day of the next session. Before a session,
+// configurations are rehearsed: applied and proven one by one, without load.
 func (f *facts) observeSessions() {
-	status := &f.sweep.Status
-	entries, err := sweepspec.ReadSessions(status.Runs)
-	if err == nil {
-		f.planner, err = sweepspec.PlannerOf(&f.sweep.Spec, status.Plan)
+	if f.next.Action == sweep.RunSlot {
+		f.next.Slot.Configuration = f.rehearses()
 	}
-	if err == nil {
-		f.sessions, err = sweepspec.SessionsOf(&f.sweep.Spec, status.Plan, entries)
+	if next := f.sessions.NotBefore; f.now.Before(next) { // The next session belongs to another day, as if spec.maintenanceWindow were closed.
+		f.open, f.opens = false, next
 	}
-	if err != nil {
-		f.planErr = err
-		return
-	}
-	f.sessionLedger = entries
-	f.next = f.sessions.Decision(f.planner, f.rehearses())
 }
 
 // rehearse proves the applied values without load.
-func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) rehearse(ctx context.Context, seen pass) (effect, error) {
 	slot := &seen.memory.slot
 	against, proven, err := r.prove(ctx, seen, slot.want)
 	switch {
@@ -121,29 +112,19 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 	case against != nil:
 		return r.without(ctx, seen, *against)
 	case !proven:
-		return effect{outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
+		return effect{Outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
 	}
 	s := &seen.memory.switching
 	s.at, s.engine = s.at+1, seen.memory.engine
 	seen.memory.slot = slotMemory{}
-	return effect{again: reconcile.AtOnce}, nil
+	return effect{Again: reconcile.AtOnce}, nil
 }
 
 // beginSession creates the benchmark of a session. Ceph must already have the baseline.
-func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, error) {
-	if !seen.hasTrial() {
-		return effect{again: reconcile.AtOnce, edit: seen.preparesTrial()}, nil
-	}
-	child, err := seen.sessions.SessionBenchmark(sweepspec.Child{
-		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.planner.Configurations()[0],
-		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
-	})
-	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
-	}
-	came, err := r.createChild(ctx, seen, child)
-	seen.memory.switching.child = child.UID // It stays empty if another process has created the benchmark: the next pass enters that session as interrupted.
-	return came, err
+func (r *Reconciler) beginSession(ctx context.Context, seen pass) (effect, error) {
+	created, uid, err := r.createBenchmark(ctx, seen, seen.design.Configurations()[0])
+	seen.memory.switching.child = uid // It stays empty if another process has created the benchmark: the next pass enters that session as interrupted.
+	return created, err
 }
 
 // waitingForLoad says why the loop has not begun.
@@ -156,13 +137,13 @@ func waitingForLoad(phase v1alpha1.PhaseName, err error) string {
 
 // watchSession checks the cluster, and starts the loop once the load has warmed up. If the benchmark has
 // ended, it stops the loop.
-func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) watchSession(ctx context.Context, seen pass) (effect, error) {
 	s := &seen.memory.switching
 	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
 		s.loop.stop(fmt.Errorf("the benchmark ended: %s", kstatus.Current(seen.child.Status.Conditions).Message))
 	}
-	if came, err := r.watch(ctx, seen); err != nil || came.edit != nil || s.loop != nil {
-		return came, err
+	if watched, err := r.watch(ctx, seen); err != nil || watched.Edit != nil || s.loop != nil {
+		return watched, err
 	}
 	from := make([]int, seen.child.Spec.Template.Clients.Count)
 	var warm time.Time // The latest time at which a client may have begun its load.
@@ -173,21 +154,21 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 		return nil
 	})
 	if err != nil {
-		return effect{again: seen.pace.Settle, outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil
+		return effect{Again: seen.pace.Settle, Outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil
 	}
 	if since := time.Since(warm); since < sweepspec.Ramp(&seen.sweep.Spec) {
-		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
+		return effect{Again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
 	}
 	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) { // The loop of an earlier session may still switch.
-		return effect{again: loopAgain}, nil
+		return effect{Again: loopAgain}, nil
 	}
 	plan, err := r.loopOf(ctx, seen)
 	if err != nil {
 		return effect{}, err
 	}
-	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with its session, or when this process stops it.
+	s.loop = r.loops.begin(ctx, client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.switchSettings)
 	eta := seen.now.Add(seen.sessions.TimeLeft())
-	return effect{edit: seen.expects(eta)}, nil
+	return effect{Edit: seen.expects(eta)}, nil
 }
 
 // expects returns the edit that writes the expected end of the sweep into status.
@@ -204,7 +185,7 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 
 // loopOf returns the inputs of a loop. The loop runs concurrently with passes. From the sweep's memory it
 // uses only the tuner, which is safe for concurrent use.
-func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
+func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	plan, err := seen.sessions.SessionPlan()
 	if err != nil {
 		return loopPlan{}, err
@@ -225,10 +206,10 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 		return loopPlan{}, err
 	}
 	var names []string
-	for i, configuration := range seen.planner.Configurations() {
+	for i, configuration := range seen.design.Configurations() {
 		names = append(names, sweepspec.NameOf(i, configuration))
-		own := tuningChanges(sweepspec.OwnChanges(&seen.sweep.Spec, configuration.Values), about)
-		c.changes = append(c.changes, append(changesOf(seen.sweep.Spec, configuration.Values, about), own...))
+		varied := slices.Concat(sweepspec.Changes(&seen.sweep.Spec, configuration.Values), sweepspec.OwnChanges(&seen.sweep.Spec, configuration.Values))
+		c.changes = append(c.changes, about.Typed(sweepspec.ForTuner(varied)))
 	}
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
@@ -242,7 +223,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 }
 
 // ownPool returns the scratch pool of the session, if the sweep varies options of that pool.
-func (r *Reconciler) ownPool(ctx context.Context, seen facts, at ceph.Connection) (tuning.OwnPool, error) {
+func (r *Reconciler) ownPool(ctx context.Context, seen pass, at ceph.Connection) (tuning.OwnPool, error) {
 	varied := settingsOf(sweepspec.OwnChanges(&seen.sweep.Spec, nil))
 	if len(varied) == 0 {
 		return tuning.OwnPool{}, nil
@@ -300,16 +281,25 @@ func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	return proof.Proven(), err
 }
 
+// leaveChild removes the benchmark of an ended session, if it is still there.
+func (r *Reconciler) leaveChild(ctx context.Context, seen pass) error {
+	if err := r.forgetLostNodes(ctx, seen.facts, seen.child); err != nil || seen.child == nil {
+		return err
+	}
+	return r.removeChild(ctx, seen.child)
+}
+
 // enterSession archives a session if its loop began, removes its benchmark, and then enters the session into
 // the ledger. If another client has changed a setting, it ends the sweep instead.
-func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) enterSession(ctx context.Context, seen pass) (effect, error) {
 	s := &seen.memory.switching
 	if foreign := s.loop.foreignChange(); foreign != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 	}
-	if s.entries == nil {
-		s.entries, s.why = seen.sessionEntries(s)
-		if s.loop != nil && s.entries[0].Mark().Starves() {
+	if s.trial == nil {
+		t, why := seen.endedSession(s)
+		s.trial, s.why = &t, why
+		if s.loop != nil && fitness.Mark(t.Mark).Starves() {
 			s.lack = fitness.Of(s.loop.evidence.Usage).Lack()
 		}
 	}
@@ -323,62 +313,59 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 			s.loop = nil // The evidence is large.
 		}
 	}
-	if seen.child != nil {
-		if err := r.removeChild(ctx, seen.child); err != nil {
-			return effect{}, err
-		}
+	if err := r.leaveChild(ctx, seen); err != nil {
+		return effect{}, err
 	}
-	came, err := seen.enteredSession(s.entries...)
+	entered, err := seen.entered(*s.trial)
 	if err != nil {
 		return effect{}, err
 	}
 	if notKept != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "ResultsNotKept", sentence(notKept)})
+		entered.Events = append(entered.Events, reconcile.Warning("ResultsNotKept", sentence(notKept)))
 	}
 	if s.why != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), s.entries[0].Validity, sentence(s.why))})
+		entered.Events = append(entered.Events, reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d is %s: %s", seen.run(), s.trial.Validity(), sentence(s.why))))
 		seen.memory.pauses = endsVoid
 	}
 	if s.lack != "" {
-		came.events = append(came.events, starved(fmt.Sprintf("Session %d", seen.run()), s.lack))
+		entered.Events = append(entered.Events, starved(fmt.Sprintf("Trial %d", seen.run()), s.lack))
 	}
-	return came, nil
+	return entered, nil
 }
 
 // starved returns the event about a trial whose clients or hosts lacked CPU.
-func starved(trial, lack string) eventRecord {
-	return eventRecord{corev1.EventTypeWarning, "Starved", fmt.Sprintf("%s counts, but proves no gain: %s. End other work on these hosts, or give clients more CPU.", trial, lack)}
+func starved(trial, lack string) reconcile.Event {
+	return reconcile.Warning("Starved", fmt.Sprintf("%s counts, but proves no gain: %s. End other work on these hosts, or give clients more CPU.", trial, lack))
 }
 
-// sessionEntries returns the ledger entries of a session, and why the session is void; "" if it is valid.
-func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntry, why string) {
+// endedSession returns the trial of a session, and why it is invalid; "" if it is valid.
+func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, why string) {
 	if s.child == "" && f.child != nil && f.child.CreationTimestamp.Time.Before(s.since) {
 		s.since = f.child.CreationTimestamp.Time // Another process began the session.
 	}
-	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
-	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]sweepspec.SessionEntry, string) {
-		return []sweepspec.SessionEntry{sweepspec.VoidSession(f.run(), validity, seconds, f.sessionMiB(s))}, why
+	invalid := func(reason v1alpha1.TrialReason, why string) (v1alpha1.Trial, string) {
+		return sweepspec.InvalidSession(f.run(), reason, f.sessionCost(s)), why
 	}
 	switch {
 	case f.spoilt != "":
-		return void(v1alpha1.SweepSessionFailed, cmp.Or(f.memory.slot.spoilt, f.spoilt))
+		return invalid(v1alpha1.TrialFailed, cmp.Or(f.memory.slot.spoilt, f.spoilt))
 	case s.loop == nil && s.child == f.child.UID:
-		return void(v1alpha1.SweepSessionFailed, "its benchmark ended before settings were switched: "+kstatus.Current(f.child.Status.Conditions).Message)
+		return invalid(v1alpha1.TrialFailed, "its benchmark ended before settings were switched: "+kstatus.Current(f.child.Status.Conditions).Message)
 	case s.loop == nil:
-		return void(v1alpha1.SweepSessionInterrupted, "the manager was restarted")
+		return invalid(v1alpha1.TrialInterrupted, "the manager was restarted")
 	}
 	question, err := f.sessions.Question()
 	if err != nil {
-		return void(v1alpha1.SweepSessionFailed, err.Error())
+		return invalid(v1alpha1.TrialFailed, err.Error())
 	}
-	if plan := s.loop.evidence.Plan; plan.Dwells {
-		k, err := s.loop.evidence.Dwells(question)
-		entries, why = sweepspec.EnterDwells(f.run(), plan.Candidate(), k, err, seconds, f.sessionMiB(s))
-	} else {
-		summary, has, err := s.loop.evidence.Summarize(question)
-		entries, why = sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
-	}
-	return sweepspec.Marked(entries, s.loop.evidence.Mark(question)), why
+	summary, has, err := s.loop.evidence.Summarize(question)
+	summary.Mark = s.loop.evidence.Mark(question)
+	return sweepspec.NewSessionTrial(f.run(), s.loop.evidence.Plan.Long > 0, summary, has, err, f.sessionCost(s))
+}
+
+// sessionCost returns the cost of a session that ends now.
+func (f facts) sessionCost(s *sessionMemory) sweepspec.SessionCost {
+	return sweepspec.SessionCost{Seconds: int(f.now.Sub(s.since).Round(time.Second).Seconds()), MiB: f.sessionMiB(s), Ended: f.now}
 }
 
 // sessionMiB returns how many MiB a session has written, from the prefill and the clients' rows. Without
@@ -395,36 +382,15 @@ func (f facts) sessionMiB(s *sessionMemory) int64 {
 	return int64(share*float64(expected.Bytes)) >> 20
 }
 
-// enteredSession returns the effect that adds session entries to status.
-func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
-	entries := append(slices.Clip(f.sessionLedger), more...)
-	after, err := sweepspec.SessionsOf(&f.sweep.Spec, f.sweep.Status.Plan, entries)
-	if err != nil {
-		return effect{}, err
-	}
-	outcome, err := after.Outcome(f.planner, nil)
-	if err != nil {
-		return effect{}, err
-	}
-	outcome.Verdict, outcome.Claim, outcome.Summary, outcome.Patches = "", "", "", nil // These fields are set with the conclusion.
-	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
-		s.Runs = sweepspec.WriteSessions(entries)
-		outcome.Write(s)
-		progress := after.Progress()
-		s.Progress = &progress
-	}}, nil
-}
-
-// voidInterrupted returns the effect that enters an interrupted session as void, for example after a
+// enterInterrupted returns the effect that enters an interrupted session as invalid, for example after a
 // suspension. If this process has not created the session's benchmark, the effect enters no session.
-func (f facts) voidInterrupted() (effect, error) {
+func (f pass) enterInterrupted() (effect, error) {
 	s := f.memory.switching
 	f.memory.switching = sessionMemory{}
 	if f.next.Action != sweep.RunSlot || s.number != f.run() || s.child == "" {
-		return effect{again: reconcile.AtOnce}, nil
+		return effect{Again: reconcile.AtOnce}, nil
 	}
-	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
-	return f.enteredSession(sweepspec.VoidSession(f.run(), v1alpha1.SweepSessionInterrupted, seconds, f.sessionMiB(&s)))
+	return f.entered(sweepspec.InvalidSession(f.run(), v1alpha1.TrialInterrupted, f.sessionCost(&s)))
 }
 
 var _ session.Cluster = (*switched)(nil)

@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,8 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/pages"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -19,9 +22,9 @@ import (
 // It also removes the archive that exceeds historyLimit. A session that cannot be archived still counts,
 // because the ledger has its entries. Then archiveSession returns why the session was not archived. After an
 // error, the caller should retry.
-func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence session.Evidence) (why string, err error) {
+func (r *Reconciler) archiveSession(ctx context.Context, seen pass, evidence session.Evidence) (why string, err error) {
 	kept := &archive.SwitchedSession{Objective: seen.objective(), Evidence: evidence}
-	for i, c := range seen.planner.Configurations() {
+	for i, c := range seen.design.Configurations() {
 		kept.Configurations = append(kept.Configurations, sweepspec.NameOf(i, c))
 	}
 	if question, err := seen.sessions.Question(); err == nil && evidence.Record.Void == "" {
@@ -30,7 +33,7 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 			kept.Counted = &counted
 		}
 	}
-	cm, err := archive.SessionMap(seen.sweep, kept, sweepspec.SessionName(seen.sweep, seen.run()), sessionLabels(seen))
+	cm, err := archive.SessionMap(seen.sweep, kept, sweepspec.SessionName(seen.sweep, seen.run()), sessionLabels(seen.facts))
 	if err != nil {
 		return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
 	}
@@ -53,14 +56,15 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 		}
 		return "", r.pruneSession(ctx, seen)
 	}
-	return fmt.Sprintf("The windows of session %d were not kept, because other users have ConfigMaps with all their names, such as %s: save what you need from them, and delete them", seen.run(), names[0]), nil
+	return fmt.Sprintf("The windows of session %d were not kept, because other users have ConfigMaps with all their names, such as %s: save what you need from them, and delete them",
+		seen.run(), names[0]), nil
 }
 
 // keepSession creates the ConfigMap of a session. A ConfigMap with its name may exist already. If the operator wrote
 // it, it comes from an earlier attempt, or from a session with this number that was not entered before the manager
 // ended. Such an archive is replaced, because the ledger gets the figures of the current session. Otherwise another
 // user has taken the name.
-func (r *Reconciler) keepSession(ctx context.Context, seen facts, cm *corev1.ConfigMap) (taken bool, err error) {
+func (r *Reconciler) keepSession(ctx context.Context, seen pass, cm *corev1.ConfigMap) (taken bool, err error) {
 	if err := r.Client.Create(ctx, cm.DeepCopy()); !apierrors.IsAlreadyExists(err) {
 		return false, err
 	}
@@ -100,7 +104,7 @@ func sessionLabels(seen facts) map[string]string {
 
 // pruneSession removes the archive of one session: the one whose number is historyLimit below the current
 // session's number.
-func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
+func (r *Reconciler) pruneSession(ctx context.Context, seen pass) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
 		return nil
@@ -125,22 +129,28 @@ func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// removeArchives removes the session archives of earlier run IDs.
-func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
-	all := &metav1.PartialObjectMetadataList{}
-	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	err := r.Reader.List(ctx, all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep, archive.LabelSwitchedSession})
-	if err != nil {
-		return fmt.Errorf("list the windows of earlier runs: %w", err)
-	}
-	for i := range all.Items {
-		cm := &all.Items[i]
-		if cm.Labels[sweepspec.LabelSweep] == sweepspec.SweepLabel(seen.sweep) {
-			continue
+// removeArchives removes the session archives of earlier run IDs. If other users have created too many ConfigMaps with
+// their labels, some archives stay until the sweep is deleted.
+func (r *Reconciler) removeArchives(ctx context.Context, seen pass) error {
+	labelled := pages.Metadata(ctx, r.Reader, corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+		client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep, archive.LabelSwitchedSession})
+	for page, err := range labelled {
+		if tooMany, is := errors.AsType[*pages.TooManyError](err); is {
+			logf.FromContext(ctx).Error(tooMany, "Some windows of earlier runs may stay")
+			return nil
 		}
-		cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-		if err := r.removeArchive(ctx, seen, cm); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("list the windows of earlier runs: %w", err)
+		}
+		for i := range page.Items {
+			cm := &page.Items[i]
+			if cm.Labels[sweepspec.LabelSweep] == sweepspec.SweepLabel(seen.sweep) {
+				continue
+			}
+			cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+			if err := r.removeArchive(ctx, seen, cm); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -148,7 +158,7 @@ func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
 
 // removeArchive deletes a ConfigMap that the operator signed for this sweep. It deletes by UID, so that it never deletes
 // another ConfigMap with the same name. Without a genuine signature, the ConfigMap stays until the sweep is deleted.
-func (r *Reconciler) removeArchive(ctx context.Context, seen facts, cm *metav1.PartialObjectMetadata) error {
+func (r *Reconciler) removeArchive(ctx context.Context, seen pass, cm *metav1.PartialObjectMetadata) error {
 	ours, err := archive.Signed(r.MasterKey, seen.sweep.UID, cm)
 	if err != nil || !ours {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +40,7 @@ type loop struct {
 
 	mu   sync.Mutex
 	look string // the latest interim result, for status
+	pace sessionPace
 
 	evidence session.Evidence
 	failure  error // the error of the last switch or try; nil if it succeeded
@@ -61,16 +64,16 @@ func (l *loops) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin stops any earlier loop of the sweep, and starts a loop that outlives the current pass. The loop charges the
-// account memory for the rows that it keeps; it may be nil.
-func (l *loops) begin(of types.NamespacedName, memory *limits.Account, run func(context.Context, *loop)) *loop {
+// begin stops any earlier loop of the sweep, and starts a loop that outlives the current pass: the loop gets only the
+// values of ctx. It charges the account memory for the rows that it keeps; it may be nil.
+func (l *loops) begin(ctx context.Context, of types.NamespacedName, memory *limits.Account, run func(context.Context, *loop)) *loop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if before := l.bySweep[of]; before != nil {
 		before.stop(errStopped)
 		before.memory.Close()
 	}
-	ctx, stop := context.WithCancelCause(context.Background())
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	one := &loop{stop: stop, done: make(chan struct{}), memory: memory}
 	if l.stopped {
 		stop(errStopped)
@@ -147,6 +150,22 @@ func (l *loop) saw(look string) {
 	l.look = look
 }
 
+func (l *loop) advance(to sessionPace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pace = to
+}
+
+// paceNow returns the loop's pace in a few words; "" before it begins.
+func (l *loop) paceNow() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pace.goal == 0 {
+		return ""
+	}
+	return l.pace.String()
+}
+
 // courseWithin limits how long hear tries to read the clients' courses.
 const courseWithin = 15 * time.Second
 
@@ -159,7 +178,7 @@ type loopPlan struct {
 	plan     session.Plan
 	question session.Question
 	names    []string // names of the candidates
-	pairs    int      // number of pairs after which a session ends, unless question.Quick or plan.Dwells is set
+	pairs    int      // number of pairs after which a session ends, unless question.Quick is set
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster
@@ -181,6 +200,7 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 		l.failure = p.failure()
 		return
 	}
+	l.advance(p.paceAt(0, 0))
 	sampling, stop := context.WithCancel(ctx)
 	var samples sync.WaitGroup
 	samples.Go(func() { p.quiet.run(sampling) })
@@ -214,16 +234,29 @@ func describeSwitches(so session.Record) []string {
 	return all
 }
 
-// hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost. It does not retry if a
-// client's figures cannot be used.
+// rowsWithin limits how long hear waits for rows of the latest window. It is longer than a generator waits for stalled
+// operations before it sends a row.
+const rowsWithin = 35 * time.Second
+
+// errRowsMissing says that a client has not sent the rows of the latest window.
+var errRowsMissing = errors.New("rows of the latest window are missing")
+
+// hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost, and for rowsWithin if
+// rows of the latest window are missing: while the storage stalls, a client holds them back. If they are missing for
+// longer, that window does not count. It does not retry if a client's figures cannot be used.
 func (p loopPlan) hear(ctx context.Context, into *session.Collector, so session.Record) error {
-	ctx, stop := context.WithTimeout(ctx, courseWithin)
-	defer stop()
+	begun := time.Now()
 	for {
 		err := p.hearOnce(ctx, into, so)
 		_, hostile := errors.AsType[*runner.ViolationError](err)
-		if err == nil || hostile || errors.Is(err, session.ErrUnusable) {
+		late := errors.Is(err, errRowsMissing)
+		switch waited := time.Since(begun); {
+		case err == nil || hostile || errors.Is(err, session.ErrUnusable):
 			return err
+		case late && waited >= rowsWithin:
+			return nil
+		case !late && waited >= courseWithin:
+			return fmt.Errorf("the clients do not answer: %w", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -233,33 +266,42 @@ func (p loopPlan) hear(ctx context.Context, into *session.Collector, so session.
 	}
 }
 
-// hearOnce reads each client once. It folds the rows of one client before those of the next are kept, because their
+// hearOnce reads each client once. It returns errRowsMissing if a client lacks rows of the latest window. It folds the rows of one client before those of the next are kept, because their
 // histograms take much memory.
 func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, so session.Record) error {
 	from := make([]int, p.clients)
 	for i := range from {
 		from[i] = into.Next(i)
 	}
-	return p.course(ctx, from, func(i int, course runner.Course) error {
+	ctx, stop := context.WithTimeout(ctx, courseWithin)
+	defer stop()
+	missing := map[int]bool{}
+	err := p.course(ctx, from, func(i int, course runner.Course) error {
 		if err := into.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter); err != nil {
 			return err
 		}
 		into.Used(i, course.Usage)
+		if missing[i] = !into.Reaches(i, so); missing[i] {
+			return nil
+		}
 		return into.Fold(i, so)
 	})
+	if err == nil && slices.Contains(slices.Collect(maps.Values(missing)), true) {
+		err = errRowsMissing
+	}
+	return err
 }
 
 // enough reports whether the session has enough data. It judges the clients' figures only at the planned
 // looks.
 func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
-	if p.plan.Dwells {
-		l.saw(fmt.Sprintf("%d of %d dwells of %v", len(e.Record.Switches), len(p.plan.Order), p.plan.Window))
-		return false, e.CheckDwells()
-	}
 	pairs, err := e.Pairs()
 	if err != nil {
 		return false, err
 	}
+	now := p.paceAt(pairs, e.Record.End)
+	now.ratio = p.ratioSoFar(e)
+	l.advance(now)
 	spent := e.WrittenBytes(p.writes) >= p.bytes // The budget for writes is used up, so the session ends with the data that it has.
 	if !p.question.Quick {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
@@ -278,7 +320,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	}
 	text, decided := fmt.Sprintf("%d pairs", pairs), true
 	for i, f := range found {
-		a := f.Windows
+		a := f.Assessment
 		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
 		decided = decided && sweepspec.Decided(f)
 	}

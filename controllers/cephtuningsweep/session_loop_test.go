@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -76,30 +77,84 @@ func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 	})
 }
 
-// A user can remove the finalizer of a sweep whose loop still runs. All sessions share the budget, so the loop must
-// give its memory back although it ends only after the sweep.
+// A look without the rows of a stall would judge the window as if there had been no stall.
+func TestLookWaitsForRowsThatAStallHoldsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		held       time.Duration // how long the rows from the sixth on are held back
+		closedLoop bool
+		waits      time.Duration
+		rows       int
+	}{
+		"not held back":          {0, false, 0, 10},
+		"for a while":            {20 * time.Second, false, 20 * time.Second, 10},
+		"for too long":           {time.Hour, false, rowsWithin, 5},
+		"those of a closed loop": {time.Hour, true, 0, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				time.Sleep(10 * time.Second)
+				so := session.Record{Began: began, End: 10 * time.Second, Switches: []switchback.Switch{{Ended: 10 * time.Second, Proven: true}}}
+				p := loopPlan{clients: 1, course: func(_ context.Context, from []int, take func(int, runner.Course) error) error {
+					rows := []result.Second{}
+					for i := from[0]; i < 10 && (i < 5 || time.Since(began) >= 10*time.Second+c.held); i++ {
+						row := result.Second{FromNanoseconds: int64(i) * 1e9, ToNanoseconds: int64(i+1) * 1e9, Done: result.Done{Operations: 100}}
+						if !c.closedLoop {
+							row.Due = new(100.0)
+						}
+						rows = append(rows, row)
+					}
+					return take(0, runner.Course{Began: runner.Started{NotBefore: began, NotAfter: began}, Rows: rows})
+				}}
+				plan, err := session.Quick(7, 3, 1, 8, session.DefaultWindow)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gathered := session.NewCollector(plan, 1, nil)
+				if err := p.hear(t.Context(), gathered, so); err != nil {
+					t.Fatal(err)
+				}
+				if waited := time.Since(began) - 10*time.Second; waited < c.waits || waited > c.waits+2*time.Second || gathered.Next(0) != c.rows {
+					t.Errorf("it waited for %v and has %d rows, want %v and %d", waited, gathered.Next(0), c.waits, c.rows)
+				}
+			})
+		})
+	}
+}
+
+// A user can remove the finalizer of a sweep whose loop still runs, and keep the object with another one. All sessions
+// share the budget, so the loop must give its memory back although it ends only after the sweep.
 func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	r := New(Options{Client: fake.NewClientBuilder().WithScheme(scheme).Build()})
-	of, budget := types.NamespacedName{Namespace: "bench", Name: "gone"}, limits.NewBudget(1<<20)
-	account := budget.Open()
-	if err := account.Hold().Resize(1 << 10); err != nil {
-		t.Fatal(err)
-	}
-	ends := make(chan struct{})
-	one := r.loops.begin(of, account, func(context.Context, *loop) { <-ends })
-	first, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
-	if err != nil || first.RequeueAfter == 0 {
-		t.Errorf("while the loop runs: %+v, %v; want another pass", first, err)
-	}
-	close(ends)
-	<-one.done
-	last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
-	if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(of) {
-		t.Errorf("afterwards: %+v, %v, %d bytes free", last, err, budget.Free())
+	kept := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "bench", Name: "kept", Finalizers: []string{"example.com/mine"}, DeletionTimestamp: &metav1.Time{Time: today()},
+	}}
+	kept.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
+	for _, name := range []string{"gone", "kept"} {
+		t.Run(name, func(t *testing.T) {
+			r := New(Options{Client: c, Reader: c})
+			of, budget := types.NamespacedName{Namespace: "bench", Name: name}, limits.NewBudget(1<<20)
+			account := budget.Open()
+			if err := account.Hold().Resize(1 << 10); err != nil {
+				t.Fatal(err)
+			}
+			ends := make(chan struct{})
+			one := r.loops.begin(t.Context(), of, account, func(context.Context, *loop) { <-ends })
+			first, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
+			if err != nil || first.RequeueAfter == 0 {
+				t.Errorf("while the loop runs: %+v, %v; want another pass", first, err)
+			}
+			close(ends)
+			<-one.done
+			last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
+			if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(of) {
+				t.Errorf("afterwards: %+v, %v, %d bytes free", last, err, budget.Free())
+			}
+		})
 	}
 }
 

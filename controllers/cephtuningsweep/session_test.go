@@ -8,7 +8,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -45,15 +44,16 @@ func TestRehearsal(t *testing.T) {
 			if seen.planErr != nil {
 				t.Fatal(seen.planErr)
 			}
-			if p := decide(seen); p.step != c.want || seen.next.Slot.Configuration != c.rehearses {
-				t.Errorf("%s of configuration %d by rule %s, want %s of %d", p.step, seen.next.Slot.Configuration, p.rule, c.want, c.rehearses)
+			if p := decide(seen); p.Step != c.want || seen.next.Slot.Configuration != c.rehearses {
+				t.Errorf("%s of configuration %d by rule %s, want %s of %d", p.Step, seen.next.Slot.Configuration, p.Rule, c.want, c.rehearses)
 			}
 			wantMemory(t, seen, facts())
-			if seen.noteSession(stepRemoveBenchmarks); seen.memory.switching.number != c.switching.number || seen.memory.switching.at != c.switching.at || seen.memory.switching.engine != c.switching.engine {
-				t.Errorf("the memory of the session begins too early: %+v", seen.memory.switching)
+			step := working(seen)
+			if step.noteSession(stepRemoveBenchmarks); step.memory.switching.number != c.switching.number || step.memory.switching.at != c.switching.at || step.memory.switching.engine != c.switching.engine {
+				t.Errorf("the memory of the session begins too early: %+v", step.memory.switching)
 			}
-			seen.noteSession(c.want)
-			if s := seen.memory.switching; s.number != 1 || s.at != c.at || s.since.IsZero() != (c.switching.number == 1) {
+			step.noteSession(c.want)
+			if s := step.memory.switching; s.number != 1 || s.at != c.at || s.since.IsZero() != (c.switching.number == 1) {
 				t.Errorf("the memory is %+v, want %d configurations", s, c.at)
 			}
 		})
@@ -65,21 +65,21 @@ func TestSessionIsEnteredAgainAfterAFailedWrite(t *testing.T) {
 	engine := &tuning.Engine{}
 	seen := atWork(t, func(f *facts) {
 		f.memory.engine, f.memory.pauses = engine, endsVoid
-		f.memory.switching = sessionMemory{number: 1, at: 2, engine: engine, entries: []sweepspec.SessionEntry{{}}}
+		f.memory.switching = sessionMemory{number: 1, at: 2, engine: engine, trial: &v1alpha1.Trial{}}
 	}, interleaved)
-	if p := decide(seen); p.step != stepEnterSession {
-		t.Errorf("%s by rule %s, want it to enter the session", p.step, p.rule)
+	if p := decide(seen); p.Step != stepEnterSession {
+		t.Errorf("%s by rule %s, want it to enter the session", p.Step, p.Rule)
 	}
-	seen.memory.switching.entries = nil
-	if p := decide(seen); p.step != stepRestore || p.then != endsVoid {
-		t.Errorf("%s by rule %s once the session is in the ledger, want a restore", p.step, p.rule)
+	seen.memory.switching.trial = nil
+	if p := decide(seen); p.Step != stepRestore || p.Detail.then != endsVoid {
+		t.Errorf("%s by rule %s once the session is in the ledger, want a restore", p.Step, p.Rule)
 	}
 }
 
-// A switch that keeps its deadline does not void dwells.
-func TestDwellsTolerateEverySwitchWithinItsDeadline(t *testing.T) {
-	p, err := session.Dwell(1, 1, 1, 1)
+// A switch that keeps its deadline does not void long windows.
+func TestLongWindowsTolerateEverySwitchWithinItsDeadline(t *testing.T) {
+	p, err := session.Long(1, 1, 1, 1, time.Minute)
 	if err != nil || p.Timing.MaxSwitch < tuning.SwitchDeadline {
-		t.Errorf("a switch before a dwell may take %v, %v; its deadline is %v", p.Timing.MaxSwitch, err, tuning.SwitchDeadline)
+		t.Errorf("a switch before a long window may take %v, %v; its deadline is %v", p.Timing.MaxSwitch, err, tuning.SwitchDeadline)
 	}
 }

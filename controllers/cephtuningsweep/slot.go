@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,14 +21,14 @@ import (
 
 // applyConfiguration sets the values of the next configuration in Ceph. It also stops Ceph's own activity
 // that would change these values or disturb runs: autoscalers, the balancer and, if requested, scrubs.
-func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) applyConfiguration(ctx context.Context, seen pass) (effect, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if err := r.removePoolBefore(ctx, seen); err != nil {
 		return effect{}, err
 	}
 	if seen.cluster.Identities.Tuner == "" { // Without a tuner, the sweep varies no setting of Ceph.
 		slot.want, slot.settled = []tuning.Change{}, true
-		return effect{edit: seen.preparesTrial()}, nil
+		return effect{Edit: seen.preparesTrial()}, nil
 	}
 	engine, err := r.engine(ctx, seen)
 	if err != nil {
@@ -57,7 +56,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 	}
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{waits: true, again: wait.Until.Sub(seen.now) + time.Second, outcome: seen.settling(sentence(wait.Why))}, nil
+		return effect{Waits: true, Again: wait.Until.Sub(seen.now) + time.Second, Outcome: seen.settling(sentence(wait.Why))}, nil
 	}
 	if denied, is := errors.AsType[*tuning.DeniedError](err); is {
 		return r.denied(ctx, seen, denied)
@@ -67,13 +66,13 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	}
 	slot.want, slot.changed = want, len(applied.Changed) > 0
 	slot.settled = len(want) == 0
-	return effect{edit: inTurn(notRestored(want), seen.preparesTrial())}, nil
+	return effect{Edit: inTurn(notRestored(want), seen.preparesTrial())}, nil
 }
 
 // forbidden says why the next configuration must not be applied; "" if it may be applied. The plan was
 // checked when it was made. Since then, the administrator may have narrowed the bounds, or a user with edit
 // rights may have inserted other values into the spec or into status.plan.
-func (r *Reconciler) forbidden(ctx context.Context, seen facts, about tuning.Known) (why string, err error) {
+func (r *Reconciler) forbidden(ctx context.Context, seen pass, about tuning.Known) (why string, err error) {
 	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, about)
 	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, tuning.SettingsOf(changes)); err != nil {
 		return "", err
@@ -87,7 +86,7 @@ func (r *Reconciler) forbidden(ctx context.Context, seen facts, about tuning.Kno
 
 // endsForbidden ends a sweep whose next configuration is not allowed. A sweep with a verdict
 // keeps the verdict, but not the winner's settings.
-func (f facts) endsForbidden(why string) effect {
+func (f pass) endsForbidden(why string) effect {
 	if why == "" {
 		return effect{}
 	}
@@ -98,11 +97,11 @@ func (f facts) endsForbidden(why string) effect {
 }
 
 // notKept records that the winner's settings cannot be kept.
-func (f facts) notKept(why string) effect {
+func (f pass) notKept(why string) effect {
 	f.memory.cannotKeep = true
-	return effect{again: reconcile.AtOnce, events: []eventRecord{{
-		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won, but its settings cannot be kept: %s", f.configuration().Name, why),
-	}}}
+	return effect{Again: reconcile.AtOnce, Events: []reconcile.Event{
+		reconcile.Warning("NotKept", fmt.Sprintf("%s has won, but its settings cannot be kept: %s", f.configuration().Name, why)),
+	}}
 }
 
 // errJournalGone ends a sweep, because a new journal would record the sweep's own values as the originals.
@@ -119,7 +118,7 @@ func poolGone(err error) (effect, error) {
 
 // wanted returns all values that Ceph must have: the values that stop Ceph's own activity, and the values of
 // the configuration.
-func (r *Reconciler) wanted(ctx context.Context, seen facts, about tuning.Known) ([]tuning.Change, error) {
+func (r *Reconciler) wanted(ctx context.Context, seen pass, about tuning.Known) ([]tuning.Change, error) {
 	now, err := tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
 	if err != nil {
 		return nil, err
@@ -154,7 +153,7 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 }
 
 // settle checks that the cluster has the settings and is quiescent.
-func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) settle(ctx context.Context, seen pass) (effect, error) {
 	slot := &seen.memory.slot
 	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
 	if danger, is := errors.AsType[*dangerError](err); is {
@@ -168,15 +167,15 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 		if slot.changed {
 			r.Counts.Settled(seen.now.Sub(slot.settling.Began))
 		}
-		return effect{again: reconcile.AtOnce}, nil
+		return effect{Again: reconcile.AtOnce}, nil
 	case settled.Failed:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
 	case seen.asksAgain(settled.Inert):
-		return effect{outcome: seen.settling("Checking what changed a setting.")}, nil
+		return effect{Outcome: seen.settling("Checking what changed a setting.")}, nil
 	case len(settled.Inert) > 0:
 		return r.without(ctx, seen, inertEvidence(settled.Inert))
 	}
-	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
+	return effect{Outcome: seen.settling(sentence(settled.Progress))}, nil
 }
 
 // patience returns p with the limits of the spec's guardrails. The soak is the minimum time for which the
@@ -200,7 +199,7 @@ func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 
 // lookWhetherSettled takes one sample of a cluster after a change. It returns a *dangerError
 // if the cluster is in danger, because the sweep may be the cause.
-func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
+func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen pass, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
 	at, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return tuning.Settled{}, err
@@ -212,7 +211,7 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	if sample.Status, err = r.Ceph.Status(ctx, at); err != nil {
 		return tuning.Settled{}, err
 	}
-	if err := r.endangeredByChange(ctx, seen, sample.Status, 0); err != nil {
+	if err := r.endangeredByChange(ctx, seen, at, sample.Status, 0); err != nil {
 		return tuning.Settled{}, err
 	}
 	next, settled := so.Next(sample, want, patience, about)
@@ -227,7 +226,7 @@ const unprovenFor = 30 * time.Second
 // prove reads back the values in Ceph, and the values that OSDs run with. It returns evidence if settings are
 // inert, were changed, or are still unproven after unprovenFor, and nil if they have taken effect. It returns
 // false while that is not known.
-func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
+func (r *Reconciler) prove(ctx context.Context, seen pass, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if len(want) == 0 {
 		return nil, true, nil
@@ -261,7 +260,7 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 // asksAgain drops the survey if a setting was reverted by an unknown client. That client may be Rook, if Rook's
 // custom resources were edited since the survey. asksAgain keeps a survey that was read in the current pass. It
 // reports whether it has dropped the survey.
-func (f facts) asksAgain(inert []tuning.Inert) bool {
+func (f pass) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
 		return false
@@ -287,7 +286,7 @@ func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 }
 
 // measure proves that daemons run with the settings, and starts the benchmark.
-func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
 	against, proven, err := r.prove(ctx, seen, seen.memory.slot.want)
 	switch {
 	case err != nil:
@@ -295,26 +294,20 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	case against != nil:
 		return r.without(ctx, seen, *against)
 	case !proven:
-		return effect{outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
 	}
 	if lost, err := r.poolIsLost(ctx, seen); err != nil {
 		return effect{}, err
 	} else if lost {
-		return seen.beginAgain()
+		return seen.beginAgain(v1alpha1.ReasonScratchPoolGone, "disappeared. Find out what removed it.")
 	}
-	if !seen.hasTrial() {
-		return effect{again: reconcile.AtOnce, edit: seen.preparesTrial()}, nil
-	}
-	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
-	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
-	}
-	return r.createChild(ctx, seen, child)
+	created, _, err := r.createBenchmark(ctx, seen, seen.configuration())
+	return created, err
 }
 
 // without returns the effect for a cluster that does not run with the configuration. Then the run does not
 // count, the winner's settings cannot be kept, or the session's rehearsal fails.
-func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
+func (r *Reconciler) without(ctx context.Context, seen pass, e sweepspec.Evidence) (effect, error) {
 	why := e.Failure + e.Inert + e.Changed
 	switch {
 	case seen.keeps():
@@ -327,7 +320,7 @@ func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Eviden
 }
 
 // keep proves that the winner's settings have taken effect, and keeps them.
-func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) keep(ctx context.Context, seen pass) (effect, error) {
 	slot := &seen.memory.slot
 	against, proven, err := r.prove(ctx, seen, slot.want)
 	switch {
@@ -336,16 +329,16 @@ func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 	case against != nil:
 		return r.without(ctx, seen, *against)
 	case !proven:
-		return effect{outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
 	}
 	varied := slices.DeleteFunc(slices.Clone(slot.want), func(c tuning.Change) bool {
 		return c.Setting.Kind != tuning.KindConfig && c.Setting.Kind != tuning.KindPoolOption
 	})
-	return effect{again: reconcile.AtOnce}, seen.memory.engine.Keep(ctx, varied)
+	return effect{Again: reconcile.AtOnce}, seen.memory.engine.Keep(ctx, varied)
 }
 
 // enter proves the settings again after the benchmark has ended, and enters the run into the ledger.
-func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) enter(ctx context.Context, seen pass) (effect, error) {
 	if seen.spoilt != "" {
 		slot := seen.memory.ofSlot(seen.run(), seen.now)
 		return r.enterAs(ctx, seen, sweepspec.Evidence{Failure: cmp.Or(slot.spoilt, seen.spoilt), BytesWritten: seen.expectedBytes()})
@@ -359,7 +352,7 @@ func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
 	case err != nil:
 		return effect{}, err
 	case !proven:
-		return effect{outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
 	case against != nil:
 		against.Child = seen.child
 		return r.enterAs(ctx, seen, *against)
@@ -378,7 +371,7 @@ func stalled(b *v1alpha1.CephBenchmark) string {
 
 // wantedOfRun returns the values that Ceph had to have during the run. This process has set them; after a
 // restart, they come from the journal and the configuration.
-func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Change, error) {
+func (r *Reconciler) wantedOfRun(ctx context.Context, seen pass) ([]tuning.Change, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if created := seen.child.CreationTimestamp.Time; created.Before(slot.since) {
 		slot.since = created // Another process began the run.
@@ -395,7 +388,7 @@ func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Chan
 }
 
 // enterAs enters the run into the ledger with the given evidence, and asks the planner for the next run.
-func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
+func (r *Reconciler) enterAs(ctx context.Context, seen pass, e sweepspec.Evidence) (effect, error) {
 	var err error
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	e.Seconds = int(seen.now.Sub(slot.since).Round(time.Second).Seconds())
@@ -406,15 +399,18 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 		}
 	}
 	entry, why := sweepspec.Observe(&seen.sweep.Spec, seen.next.Slot, e)
-	came, err := seen.entered(append(slices.Clip(seen.ledger), entry))
+	entered, err := seen.entered(entry.Trial(seen.run()))
 	if err != nil {
 		return effect{}, err
 	}
 	if why != "" {
-		came.events = append([]eventRecord{{corev1.EventTypeWarning, "RunInvalid", fmt.Sprintf("Run %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity, why)}}, came.events...)
+		entered.Events = append([]reconcile.Event{reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity(), why))}, entered.Events...)
 	}
 	if unread != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "ResultsNotRead", unread})
+		entered.Events = append(entered.Events, reconcile.Warning("ResultsNotRead", unread))
+	}
+	if err := r.forgetLostNodes(ctx, seen.facts, e.Child); err != nil {
+		return effect{}, err
 	}
 	if err := r.removeStalled(ctx, e.Child); err != nil {
 		return effect{}, err
@@ -422,7 +418,7 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	if err := r.prune(ctx, seen); err != nil {
 		return effect{}, err
 	}
-	return came, nil
+	return entered, nil
 }
 
 // removeStalled removes a stalled benchmark, because it could begin later and disturb the next measurement.
@@ -433,34 +429,18 @@ func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenc
 	return r.removeChild(ctx, child)
 }
 
-// entered returns the effect that writes a ledger and the planner's next decision into status.
-func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
-	next, err := f.planner.Next(sweepspec.Runs(ledger))
+// entered returns the effect that writes a trial, and the decision after it, into status.
+func (f facts) entered(t v1alpha1.Trial) (effect, error) {
+	after, err := f.design.Enter(t)
 	if err != nil {
 		return effect{}, err
 	}
-	standing, err := sweepspec.Standing(f.planner, ledger)
-	if err != nil {
+	result := effect{Again: reconcile.AtOnce}
+	if result.Edit, err = after.Record(f.now); err != nil {
 		return effect{}, err
 	}
-	came := effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
-		s.Runs = sweepspec.WriteLedger(ledger, next)
-		standing.Write(s)
-		progress := sweepspec.ProgressOf(next)
-		eta := metav1.NewTime(f.now.Add(next.Progress.TimeLeft + f.reserve()))
-		progress.EstimatedCompletionTime = &eta
-		s.Progress = &progress
-		s.Plan.Block, s.Plan.Order = orderOf(next)
-	}}
-	for _, e := range next.Events {
-		came.events = append(came.events, eventRecord{corev1.EventTypeNormal, string(e.Code), sentence(e.String())})
+	for _, e := range after.Next().Events {
+		result.Events = append(result.Events, reconcile.Normal(string(e.Code), sentence(e.String())))
 	}
-	return came, nil
-}
-
-func (f facts) reserve() time.Duration {
-	if d := f.sweep.Status.Plan.RestoreDuration; d != nil {
-		return d.Duration
-	}
-	return 0
+	return result, nil
 }

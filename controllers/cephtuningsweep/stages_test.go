@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/testing/stages"
@@ -80,18 +81,18 @@ func untouched(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 func passed(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, change...)
-	p, came := decide(seen), effect{}
-	if p.step == stepBegin {
-		came = begun(seen)
+	p, made := decide(seen), effect{}
+	if p.Step == reconcile.StepBegin {
+		made = begun(seen)
 	}
-	return statusAfter(seen, p, came, nil)
+	return statusAfter(seen, p, made, nil)
 }
 
 // unhealthy lets the sweep fail.
 func unhealthy(f *facts) {
 	failed(kstatus.Outcome{
 		Reason: v1alpha1.ReasonClusterUnhealthy, Message: "Ceph has reported HEALTH_ERR since settings were changed: OSD_FULL (1 full osd(s)).",
-	}).edit(&f.sweep.Status)
+	}).Edit(&f.sweep.Status)
 }
 
 // afterRestore returns a sweep after the pass that has completed its restore.
@@ -99,11 +100,11 @@ func afterRestore(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSwee
 	t.Helper()
 	seen := atWork(t, change...)
 	p := decide(seen)
-	came, err := (&Reconciler{}).afterRestore(t.Context(), seen, p)
-	if err != nil || p.step != stepRestore || !came.finished {
-		t.Fatalf("%s came to %+v, %v; want the end of a restore", p.step, came, err)
+	done, err := (&Reconciler{}).afterRestore(t.Context(), working(seen), p)
+	if err != nil || p.Step != stepRestore || !done.Finished {
+		t.Fatalf("%s came to %+v, %v; want the end of a restore", p.Step, done, err)
 	}
-	return statusAfter(seen, p, came, nil)
+	return statusAfter(seen, p, done, nil)
 }
 
 // unseen returns a new sweep with the defaults of the API server.
@@ -149,18 +150,23 @@ func measured(t *testing.T, as speed) func(*facts) {
 	return func(f *facts) {
 		for f.next.Action == sweep.RunSlot {
 			n := f.run()
-			value, validity := as(n, f.next.Slot.Configuration == 0), v1alpha1.SweepRunValid
+			value, reason := as(n, f.next.Slot.Configuration == 0), v1alpha1.TrialReason("")
 			if value == 0 {
-				validity = v1alpha1.SweepRunFailed
+				reason = v1alpha1.TrialFailed
 			}
-			f.ledger = append(f.ledger, sweepspec.NewEntry(f.next.Slot, validity, []float64{value}, 75, 4096))
-			next, err := f.planner.Next(sweepspec.Runs(f.ledger))
+			after, err := f.design.Enter(sweepspec.NewEntry(f.next.Slot, reason, "", []float64{value}, 75, 4096).Trial(n))
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.next = next
+			f.follow(after)
 		}
-		f.sweep.Status.Runs = sweepspec.WriteLedger(f.ledger, f.next)
+		record, err := f.design.Record(f.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded := f.sweep.Status.DeepCopy()
+		record(recorded)
+		f.sweep.Status.Trials = recorded.Trials
 	}
 }
 
@@ -169,21 +175,21 @@ func concludedStage(t *testing.T, as speed, restoreSettings bool, change ...func
 	t.Helper()
 	seen := atWork(t, append(change, limited, measured(t, as))...)
 	p := decide(seen)
-	if p.then != endsComplete {
-		t.Fatalf("%s, want a restore with a verdict", p.step)
+	if p.Detail.then != endsComplete {
+		t.Fatalf("%s, want a restore with a verdict", p.Step)
 	}
 	conclusion, err := seen.concluded(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	came := effect{}
+	made := effect{}
 	if restoreSettings {
-		if came, err = (&Reconciler{}).afterRestore(t.Context(), seen, p); err != nil {
+		if made, err = (&Reconciler{}).afterRestore(t.Context(), working(seen), p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	came.edit = inTurn(conclusion, came.edit)
-	return statusAfter(seen, p, came, nil)
+	made.Edit = inTurn(conclusion, made.Edit)
+	return statusAfter(seen, p, made, nil)
 }
 
 // limited sets limits that the schema would set by default.
@@ -202,7 +208,7 @@ func endedWith(t *testing.T, as speed, change ...func(*facts)) func(*facts) {
 	t.Helper()
 	return func(f *facts) {
 		f.sweep = endedStage(t, as, change...)
-		f.memory, f.locked, f.planner, f.next, f.ledger = nil, false, nil, sweep.Decision{}, nil
+		f.memory, f.locked, f.design, f.next = memory{}, false, nil, sweep.Decision{}
 	}
 }
 
@@ -222,6 +228,6 @@ func plannedStage(t *testing.T) *v1alpha1.CephTuningSweep {
 	seen := atWork(t, planMode)
 	status := seen.sweep.Status.Plan
 	status.MinimumRuns, status.MaximumRuns, status.EstimatedDuration = 12, 24, &metav1.Duration{Duration: 40 * time.Minute}
-	came := effect{finished: true, edit: func(s *v1alpha1.CephTuningSweepStatus) { concludePlan(s, seen.now) }}
-	return statusAfter(seen, plan{step: stepPlan}, came, nil)
+	done := effect{Finished: true, Edit: func(s *v1alpha1.CephTuningSweepStatus) { concludePlan(s, seen.now) }}
+	return statusAfter(seen, plan{Step: stepPlan}, done, nil)
 }

@@ -13,39 +13,25 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// The manager is killed once at every step of a change. A story fails if its step is never reached.
+// Crashes that need a certain moment. TestStorm kills managers at each step of a change.
 func crashStories() map[string]story {
-	stories := map[string]story{
+	return map[string]story{
 		"killed while a benchmark runs":                        killedWhileABenchmarkRuns,
 		"killed after a benchmark ended, before it is entered": killedBeforeTheEntry,
 		"killed while a deleted sweep is restored":             killedWhileDeleted,
 		"another client removes the benchmark of a run":        aBenchmarkIsRemoved,
 		"the journal cannot be read":                           theJournalCannotBeRead,
 	}
-	for _, step := range tuning.Steps() {
-		stories["killed at "+string(step)] = func(w *world) { w.killedAt(step) }
-	}
-	return stories
-}
-
-func (w *world) killedAt(step tuning.Step) {
-	before := w.state()
-	w.killAt(step)
-	s := w.create("s", profile)
-	w.awaitDeath()
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
-	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
-	w.wantState(before)
 }
 
 // wantVerdictOf checks the verdict of a sweep, and that all its runs are valid.
 func (w *world) wantVerdictOf(s *v1alpha1.CephTuningSweep, want v1alpha1.SweepVerdict) {
 	w.t.Helper()
-	if s.Status.Verdict != want || runsThatAre(s, v1alpha1.SweepRunValid) != len(s.Status.Runs) {
-		w.t.Errorf("verdict %s after %v, want %s from valid runs: %s", s.Status.Verdict, s.Status.Runs, want, s.Status.Summary)
+	if s.Status.Verdict != want || trialsThatAre(s, v1alpha1.TrialValid) != len(s.Status.Trials) {
+		w.t.Errorf("verdict %s after %v, want %s from valid runs: %s", s.Status.Verdict, validities(s), want, s.Status.Summary)
 	}
-	if w.bench.count() != len(s.Status.Runs) {
-		w.t.Errorf("%d benchmarks for %d runs", w.bench.count(), len(s.Status.Runs))
+	if w.bench.count() != len(s.Status.Trials) {
+		w.t.Errorf("%d benchmarks for %d runs", w.bench.count(), len(s.Status.Trials))
 	}
 }
 
@@ -93,10 +79,10 @@ func aBenchmarkIsRemoved(w *world) {
 	w.removeChildren()
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if s.Status.Verdict != v1alpha1.VerdictEquivalent || runsThatAre(s, v1alpha1.SweepRunFailed) != 1 {
-		w.t.Errorf("verdict %s after %v, want one failed run, which is drawn again", s.Status.Verdict, s.Status.Runs)
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent || trialsThatAre(s, v1alpha1.TrialFailed) != 1 {
+		w.t.Errorf("verdict %s after %v, want one failed run, which is drawn again", s.Status.Verdict, validities(s))
 	}
-	w.awaitEvent("RunInvalid", "was deleted before its run ended")
+	w.awaitEvent("TrialInvalid", "was deleted before its run ended")
 	w.wantState(before)
 }
 

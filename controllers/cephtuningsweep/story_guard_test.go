@@ -68,8 +68,8 @@ func errorsAfterAChange(w *world) {
 	s := w.create("s", profile)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "PG_DAMAGED (1 pg inconsistent)")
-	if len(s.Status.Runs) > 1 {
-		w.t.Errorf("runs %v, want none with the change", s.Status.Runs)
+	if len(s.Status.Trials) > 1 {
+		w.t.Errorf("runs %v, want none with the change", validities(s))
 	}
 	w.wantState(before)
 }
@@ -160,10 +160,10 @@ func tooManyRunsFail(w *world) {
 	})
 	s := w.create("s", profile+"guardrails: {maxFailedRuns: 2}\n")
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if runsThatAre(s, v1alpha1.SweepRunFailed) != 3 || s.Status.Verdict != v1alpha1.VerdictInvalid || !strings.Contains(s.Status.Summary, "failed") {
-		w.t.Errorf("verdict %s after %v: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
+	if trialsThatAre(s, v1alpha1.TrialFailed) != 3 || s.Status.Verdict != v1alpha1.VerdictInvalid || !strings.Contains(s.Status.Summary, "failed") {
+		w.t.Errorf("verdict %s after %v: %s", s.Status.Verdict, validities(s), s.Status.Summary)
 	}
-	w.awaitEvent("RunInvalid", "fio was killed")
+	w.awaitEvent("TrialInvalid", "fio was killed")
 	w.awaitCounted(3, metrics.InvalidRuns, "CephTuningSweep", "Failed")
 	w.awaitCounted(1, metrics.Restores, v1alpha1.ReasonRestored)
 	w.wantState(before)
@@ -178,9 +178,9 @@ func theClusterDoesNotSettle(w *world) {
 	})
 	time.Sleep(500 * time.Millisecond)
 	w.ahead.Add(int64(11 * time.Second))
-	w.await(s, "failed in a run", func(s *v1alpha1.CephTuningSweep) bool { return runsThatAre(s, v1alpha1.SweepRunFailed) > 0 })
+	w.await(s, "failed in a run", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) > 0 })
 	w.ceph.Act(func(c *cephtest.Cluster) { c.PGStep = 8 })
-	w.awaitEvent("RunInvalid", "not settled within 10s")
+	w.awaitEvent("TrialInvalid", "not settled within 10s")
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)

@@ -49,16 +49,16 @@ func mClockTakesBack(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MClock = true })
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("RunInvalid", "their scheduler mClock locks it")
-	w.wantInvalid(s, v1alpha1.SweepRunInert)
+	w.awaitEvent("TrialInvalid", "their scheduler mClock locks it")
+	w.wantInvalid(s, v1alpha1.TrialInert)
 	w.wantState(before)
 }
 
 // wantInvalid checks that the only candidate of a sweep has no valid run.
-func (w *world) wantInvalid(s *v1alpha1.CephTuningSweep, because v1alpha1.SweepRunValidity) {
+func (w *world) wantInvalid(s *v1alpha1.CephTuningSweep, because v1alpha1.TrialReason) {
 	w.t.Helper()
-	if s.Status.Verdict != v1alpha1.VerdictInvalid || runsThatAre(s, because) == 0 {
-		w.t.Errorf("verdict %s after %v, want Invalid with runs that are %s: %s", s.Status.Verdict, s.Status.Runs, because, s.Status.Summary)
+	if s.Status.Verdict != v1alpha1.VerdictInvalid || trialsThatAre(s, because) == 0 {
+		w.t.Errorf("verdict %s after %v, want Invalid with runs that are %s: %s", s.Status.Verdict, validities(s), because, s.Status.Summary)
 	}
 }
 
@@ -68,8 +68,8 @@ func anOSDHasItsOwn(w *world) {
 	w.ceph.SetLocally(1, "osd_mclock_profile", "balanced")
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("RunInvalid", "osd.1: the running value balanced is set in the OSD itself (override)")
-	w.wantInvalid(s, v1alpha1.SweepRunInert)
+	w.awaitEvent("TrialInvalid", "osd.1: the running value balanced is set in the OSD itself (override)")
+	w.wantInvalid(s, v1alpha1.TrialInert)
 	w.wantState(before)
 }
 
@@ -107,8 +107,8 @@ func rookSetsBack(w *world) {
 	})
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("RunInvalid", "Rook set pg_num of pool open back to 32")
-	w.wantInvalid(s, v1alpha1.SweepRunInert)
+	w.awaitEvent("TrialInvalid", "Rook set pg_num of pool open back to 32")
+	w.wantInvalid(s, v1alpha1.TrialInert)
 	w.wantState(before)
 }
 
@@ -125,9 +125,9 @@ func theAutoscalerIsTurnedOn(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.Pools[0].AutoscaleMode = "on" })
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("RunInvalid", "pg_autoscale_mode of pool open is on, not off")
-	if s.Status.Verdict != v1alpha1.VerdictEquivalent || runsThatAre(s, v1alpha1.SweepRunChanged) != 1 {
-		w.t.Errorf("verdict %s after %v, want one run Changed and the others to count: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
+	w.awaitEvent("TrialInvalid", "pg_autoscale_mode of pool open is on, not off")
+	if s.Status.Verdict != v1alpha1.VerdictEquivalent || trialsThatAre(s, v1alpha1.TrialChanged) != 1 {
+		w.t.Errorf("verdict %s after %v, want one run Changed and the others to count: %s", s.Status.Verdict, validities(s), s.Status.Summary)
 	}
 	w.wantState(before)
 }

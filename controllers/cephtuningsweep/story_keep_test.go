@@ -16,7 +16,7 @@ import (
 
 // Stories of winners whose settings are kept.
 func keepStories() map[string]story {
-	const keep = profile + "onCompletion: KeepBest\n"
+	const keep = profile + "onCompletion: KeepBest\nkeepScope: Pool\n"
 	osd := ceph.ConfigWho{Section: "osd"}
 	return map[string]story{
 		"a winner stays, and the rest is restored": func(w *world) {
@@ -72,7 +72,7 @@ func keepStories() map[string]story {
 				b.speed = w.faster()
 			})
 			s := w.create("s", keep)
-			w.await(s, "to have runs", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Runs) >= 2 })
+			w.await(s, "to have runs", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Trials) >= 2 })
 			w.ceph.SetLocally(1, "osd_mclock_profile", "balanced")
 			w.await(s, "ended", func(s *v1alpha1.CephTuningSweep) bool {
 				return is(v1alpha1.ConditionComplete)(s) || is(v1alpha1.ConditionFailed)(s)
@@ -88,11 +88,12 @@ func keepStories() map[string]story {
 // of the baseline, so no setting is changed after the run before.
 func (w *world) keeping() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
-	w.bench.set(func(b *bench) { b.speed = w.faster() })
-	s := w.create("s", strings.Replace(profile, "seed: 11", "seed: 3", 1)+"onCompletion: KeepBest\n")
+	w.bench.set(func(b *bench) {
+		b.speed, b.holdIf = w.faster(), func(*v1alpha1.CephBenchmark) bool { return b.ended >= 5 }
+	})
+	s := w.create("s", strings.Replace(profile, "seed: 11", "seed: 3", 1)+"onCompletion: KeepBest\nkeepScope: Pool\n")
 	w.await(s, "in its last run", func(s *v1alpha1.CephTuningSweep) bool {
-		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) == 5 })
-		return len(s.Status.Runs) == 5
+		return len(s.Status.Trials) == 5 && len(running(w.children())) > 0
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Before = func(verb string) error {
@@ -104,7 +105,7 @@ func (w *world) keeping() *v1alpha1.CephTuningSweep {
 	})
 	w.goOn()
 	w.await(s, "at the winner", func(s *v1alpha1.CephTuningSweep) bool {
-		return len(s.Status.Runs) == 6 && strings.Contains(messageOf(s), "no monitor takes it")
+		return len(s.Status.Trials) == 6 && strings.Contains(messageOf(s), "no monitor takes it")
 	})
 	return s
 }

@@ -33,6 +33,7 @@ func keeperStories() map[string]story {
 		"only Ceph has the journal":                         orphanedInCephAlone,
 		"only Ceph has it, of another Kubernetes cluster":   orphanedElsewhere,
 		"only Ceph has it, and it does not say whose it is": orphanedByAnEarlierVersion,
+		"only Ceph has it, and the scratch pool is left":    orphanedAfterTheRestore,
 		"another Kubernetes cluster works on Ceph":          orphanedWhileOthersWork,
 		"the sweep is at work, after an outage":             notOrphanedByAnOutage,
 		"the restore was abandoned":                         notOrphanedButGivenUp,
@@ -208,6 +209,30 @@ func (w *world) unrestoredInCeph(edit func(text string) string) {
 	}
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Keys["cephtune/journal"] = edit(c.Keys["cephtune/journal"]) })
 	w.start()
+}
+
+// The keeper has restored the settings, and waits for Rook to remove the pool. Then the journal in Kubernetes is deleted.
+func orphanedAfterTheRestore(w *world) {
+	w.withKeeper()
+	before := w.state()
+	s := w.inSecondRun()
+	w.rook.set(func(f *fakeRook) { f.pool.removing = "Rook removes it" })
+	w.stop()
+	w.orphan(s)
+	w.start()
+	w.awaitPool("is to be removed", func(p scratch) bool {
+		w.ahead.Add(int64(5 * time.Second))
+		return p.asked
+	})
+	w.stop()
+	if err := w.Delete(w.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-journal-" + cephtest.FSID}}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.rook.set(func(f *fakeRook) { f.pool.removing = "" })
+	w.start()
+	w.untilRestored()
+	w.wantNoPool()
+	w.wantState(before)
 }
 
 const ours = `"cluster":"this-cluster",`

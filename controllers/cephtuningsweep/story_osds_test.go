@@ -27,7 +27,7 @@ func osdStories() map[string]story {
 // onOSDs varies the number of OSDs, out of three, that a pool uses.
 const onOSDs = `
 template:
-  target: {scratchPool: {replicated: {size: 1}, osds: {count: 1}, parameters: {pg_num: "8"}}}
+  target: {scratchPool: {replicated: {size: 1}, osdSelection: {count: 1}, parameters: {pg_num: "8"}}}
   dataset: {size: 64Mi}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
@@ -102,7 +102,7 @@ func moreOSDsHelp(w *world) {
 	seeds := map[string]map[int64]bool{} // by block and attempt
 	w.bench.set(func(b *bench) {
 		b.speed = func(child *v1alpha1.CephBenchmark) float64 {
-			osds := child.Spec.Template.Target.ScratchPool.OSDs
+			osds := child.Spec.Template.Target.ScratchPool.OSDSelection
 			block := strings.Join(strings.Split(string(child.Spec.RunID), ".")[:2], ".")
 			if seeds[block] == nil {
 				seeds[block] = map[int64]bool{}
@@ -183,7 +183,7 @@ func nobodyMayPlace(w *world) {
 	w.start()
 	s := w.create("s", onOSDs)
 	w.await(s, "stalled", hasReason(v1alpha1.ReasonNotAllowed))
-	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "remove scratchPool.osds and osdCount")
+	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "remove scratchPool.osdSelection and osdCount")
 }
 
 // A problem with the OSDs in the benchmark makes the run invalid, and it is repeated once.
@@ -199,8 +199,8 @@ func osdsWereNotKept(w *world) {
 	})
 	s := w.create("s", onOSDs)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if n := runsThatAre(s, v1alpha1.SweepRunDisturbed); n != 1 {
-		w.t.Errorf("%d runs are Disturbed, want the first: %v", n, s.Status.Runs)
+	if n := trialsThatAre(s, v1alpha1.TrialDisturbed); n != 1 {
+		w.t.Errorf("%d runs are Disturbed, want the first: %v", n, validities(s))
 	}
-	w.awaitEvent("RunInvalid", why)
+	w.awaitEvent("TrialInvalid", why)
 }

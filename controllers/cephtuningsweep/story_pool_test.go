@@ -32,6 +32,7 @@ func poolStories() map[string]story {
 		"a sweep that fails":                           aPoolOfASweepThatFails,
 		"the pool is gone between two runs of a block": thePoolOfABlockIsGone,
 		"the pool goes while a run measures":           thePoolGoesInMidRun,
+		"the operator is upgraded in a block":          anUpgradeInABlock,
 		"a run that fails is repeated on the pool":     aRunFailsOnThePool,
 		"one for each run where a pool is varied":      aPoolForEachRun,
 		"the finalizer is taken off":                   aPoolOfASweepThatIsGone,
@@ -140,8 +141,8 @@ func aPoolForEachBlock(w *world) {
 	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
 	w.wantPools(s)
 	now := w.scratchPool()
-	if len(now.runs) != 2*len(now.made) || len(now.runs) != len(s.Status.Runs) {
-		w.t.Errorf("%d runs on %d pools for %d entries, want pairs", len(now.runs), len(now.made), len(s.Status.Runs))
+	if len(now.runs) != 2*len(now.made) || len(now.runs) != len(s.Status.Trials) {
+		w.t.Errorf("%d runs on %d pools for %d entries, want pairs", len(now.runs), len(now.made), len(s.Status.Trials))
 	}
 	w.wantState(before)
 }
@@ -158,7 +159,7 @@ func (w *world) heldAt(run int) *v1alpha1.CephTuningSweep {
 	w.bench.set(func(b *bench) { b.holdIf = func(*v1alpha1.CephBenchmark) bool { return b.ended >= run-1 } })
 	s := w.create("s", profileOnPools)
 	w.await(s, "in that run", func(s *v1alpha1.CephTuningSweep) bool {
-		return len(s.Status.Runs) == run-1 && len(w.scratchPool().runs) == run
+		return len(s.Status.Trials) == run-1 && len(w.scratchPool().runs) == run
 	})
 	return s
 }
@@ -170,8 +171,8 @@ func killedInABlock(w *world) {
 	w.goOn()
 	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
 	w.wantPools(s)
-	if now := w.scratchPool(); len(now.runs) != len(s.Status.Runs) {
-		w.t.Errorf("%d runs for %d entries", len(now.runs), len(s.Status.Runs))
+	if now := w.scratchPool(); len(now.runs) != len(s.Status.Trials) {
+		w.t.Errorf("%d runs for %d entries", len(now.runs), len(s.Status.Trials))
 	}
 	w.wantState(before)
 }
@@ -226,8 +227,8 @@ func aPoolSuspended(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
 	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
 	w.wantPools(s)
-	if runsThatAre(s, v1alpha1.SweepRunDiscarded) == 0 {
-		w.t.Errorf("runs %v, want the first block discarded with its pool", s.Status.Runs)
+	if trialsThatAre(s, v1alpha1.TrialInterrupted) == 0 {
+		w.t.Errorf("runs %v, want the first block discarded with its pool", validities(s))
 	}
 }
 
@@ -314,8 +315,23 @@ func thePoolOfABlockIsGone(w *world) {
 	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
 	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "scratch pool of block 1 disappeared")
 	w.wantPools(s)
-	if runsThatAre(s, v1alpha1.SweepRunDiscarded) != 2 {
-		w.t.Errorf("runs %v, want the first and its place in the block discarded", s.Status.Runs)
+	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 2 {
+		w.t.Errorf("runs %v, want the first and its place in the block discarded", validities(s))
+	}
+	w.wantState(before)
+}
+
+func anUpgradeInABlock(w *world) {
+	before := w.state()
+	s := w.inSecondRun()
+	w.stopEarlierVersion(s, w.awaitChild())
+	w.goOn()
+	w.start()
+	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.awaitEvent("BlockRestarted", "scratch pool of block 1 is that of an earlier version")
+	w.wantPools(s)
+	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 2 {
+		w.t.Errorf("runs %v, want the first and its place in the block discarded", validities(s))
 	}
 	w.wantState(before)
 }
@@ -352,8 +368,8 @@ func aRunFailsOnThePool(w *world) {
 	if first := w.scratchPool().runs[:3]; first[0] != first[1] || first[1] != first[2] {
 		w.t.Errorf("the first runs were on the pools %v, want one", first)
 	}
-	if runsThatAre(s, v1alpha1.SweepRunDiscarded) > 0 {
-		w.t.Errorf("runs %v, want none discarded", s.Status.Runs)
+	if trialsThatAre(s, v1alpha1.TrialInterrupted) > 0 {
+		w.t.Errorf("runs %v, want none discarded", validities(s))
 	}
 	w.wantState(before)
 }
@@ -361,8 +377,8 @@ func aRunFailsOnThePool(w *world) {
 func aPoolForEachRun(w *world) {
 	s := w.create("s", scratchPGs)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if now := w.scratchPool(); len(now.runs) > 0 || now.alone != len(s.Status.Runs) {
-		w.t.Errorf("%d runs shared a pool, and %d did not, want all %d", len(now.runs), now.alone, len(s.Status.Runs))
+	if now := w.scratchPool(); len(now.runs) > 0 || now.alone != len(s.Status.Trials) {
+		w.t.Errorf("%d runs shared a pool, and %d did not, want all %d", len(now.runs), now.alone, len(s.Status.Trials))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 func queueStories() map[string]story {
 	return map[string]story{
 		"one after the other":                                 oneAfterTheOther,
+		"a sweep that can never run does not queue":           neverQueued,
 		"another Kubernetes cluster is at work":               anotherKubernetesCluster,
 		"the lock is lost to another":                         theLockIsLost,
 		"the manager was away for longer than the lock lasts": awayForLongerThanTheLock,
@@ -39,6 +40,21 @@ func oneAfterTheOther(w *world) {
 	w.await(second, "complete", is(v1alpha1.ConditionComplete))
 	if second.Status.Plan == nil || second.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s of the second: %s", second.Status.Verdict, second.Status.Summary)
+	}
+	w.wantState(before)
+}
+
+func neverQueued(w *world) {
+	w.claimElsewhere()
+	before := w.state()
+	s := w.parse("never", profile)
+	s.Spec.Budget.Duration = &metav1.Duration{Duration: 5 * time.Minute}
+	if err := w.Create(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	if message := messageOf(s); reasonOf(s) != v1alpha1.ReasonNotPossible || !strings.Contains(message, "budget.duration") {
+		w.t.Errorf("it is %s: %q, want the reason why it can never run", reasonOf(s), message)
 	}
 	w.wantState(before)
 }
@@ -77,8 +93,8 @@ func theLockIsLost(w *world) {
 	w.bench.set(func(b *bench) { b.hold = true })
 	s := w.create("s", profile)
 	w.await(s, "in its second run", func(s *v1alpha1.CephTuningSweep) bool {
-		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) > 0 })
-		return len(s.Status.Runs) > 0 && len(w.children()) > len(s.Status.Runs)
+		w.bench.set(func(b *bench) { b.hold = len(s.Status.Trials) > 0 })
+		return len(s.Status.Trials) > 0 && len(w.children()) > len(s.Status.Trials)
 	})
 	w.claimElsewhere()
 	w.advance(s, lock.RenewAfter+time.Second)
@@ -141,8 +157,8 @@ func awayForLongerThanTheLock(w *world) {
 	w.bench.set(func(b *bench) { b.hold = true })
 	first := w.create("first", profile)
 	w.await(first, "in its second run", func(s *v1alpha1.CephTuningSweep) bool {
-		w.bench.set(func(b *bench) { b.hold = len(s.Status.Runs) > 0 })
-		return len(s.Status.Runs) > 0 && len(w.children()) > len(s.Status.Runs)
+		w.bench.set(func(b *bench) { b.hold = len(s.Status.Trials) > 0 })
+		return len(s.Status.Trials) > 0 && len(w.children()) > len(s.Status.Trials)
 	})
 	w.stop()
 	w.ahead.Add(int64(lock.Duration + time.Minute))

@@ -74,7 +74,7 @@ func osdsAreRestarted(w *world) {
 	w.wantState(before)
 	w.rook.set(func(f *fakeRook) {
 		// OSDs restart before each run, and at the end.
-		if want := (len(s.Status.Runs) + 1) * 3; len(f.restarted) != want {
+		if want := (len(s.Status.Trials) + 1) * 3; len(f.restarted) != want {
 			w.t.Errorf("%d restarts, want %d: %v", len(f.restarted), want, f.restarted)
 		}
 		for batch := range slices.Chunk(f.restarted, 3) {

@@ -27,9 +27,9 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/metrics/exporter/exportertest"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/rights"
-	"github.com/cephtune/cephtune/internal/trial"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -267,10 +267,10 @@ func changedByAnother(w *world) {
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "high_recovery_ops")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "left as it is")
-	if runsThatAre(s, v1alpha1.SweepRunChanged) != 1 {
-		w.t.Errorf("runs %v, want the one under way Changed", s.Status.Runs)
+	if trialsThatAre(s, v1alpha1.TrialChanged) != 1 {
+		w.t.Errorf("runs %v, want the one under way Changed", validities(s))
 	}
-	w.awaitEvent("RunInvalid", "something else has changed it")
+	w.awaitEvent("TrialInvalid", "something else has changed it")
 	w.awaitEvent(v1alpha1.ReasonLeftAlone, "osd_mclock_profile")
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=high_recovery_ops\nbalancer true, flags [], keys map[]")
 }
@@ -638,7 +638,7 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	before := w.state()
 	s := w.inMidRun()
 	child := w.awaitChild()
-	w.keep(child, trial.Finalizer)
+	w.keep(child, reconcile.CleanupFinalizer)
 	w.delete(s)
 	w.await(s, "waiting for its benchmark", waitsForBenchmark)
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {

@@ -78,8 +78,8 @@ func switchedInThePool(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.setDataPool(0) // The benchmark has removed it.
 	w.wantState(before)
-	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Claim != v1alpha1.ClaimThisHour || w.sessions(s).Valid != 1 {
-		w.t.Errorf("design %s, verdict %s, %s, sessions %q: %s", p.Design, s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || w.sessions(s).Short != 1 {
+		w.t.Errorf("design %s, verdict %s, %s, sessions %q: %s", p.Design, s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
 	}
 	w.wantReplayed(s, 1)
 }
@@ -105,7 +105,7 @@ func killedInThePool(w *world) {
 	before := w.state()
 	s := w.inSessionOfThePool()
 	w.restart()
-	w.wantDrawnAgainInThePool(s, before, v1alpha1.SweepSessionInterrupted)
+	w.wantDrawnAgainInThePool(s, before, v1alpha1.TrialInterrupted)
 }
 
 // lostAnswerInThePool loses the answer when a value is tried. The next pool has the same name, so the next session
@@ -115,21 +115,21 @@ func lostAnswerInThePool(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetPoolOption" })
 	w.withDataPool()
 	s := w.create("fast", fastReadSpec)
-	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return sessionsThatAre(s, v1alpha1.SweepSessionFailed) == 1 })
+	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
 	w.ceph.Land() // Ceph carries the change out after all.
-	w.wantDrawnAgainInThePool(s, before, v1alpha1.SweepSessionFailed)
+	w.wantDrawnAgainInThePool(s, before, v1alpha1.TrialFailed)
 }
 
 // wantDrawnAgainInThePool checks that one session was void, and that its replacement is valid. As in
 // wantDrawnAgain, only a gain would be wrong.
-func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.SweepSessionValidity) {
+func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.TrialReason) {
 	w.t.Helper()
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
 	w.setDataPool(0)
 	w.wantState(before)
-	if sessionsThatAre(s, void) != 1 || w.sessions(s).Valid != 1 ||
+	if trialsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||
 		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
-		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
+		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, validities(s), s.Status.Summary)
 	}
 }
 

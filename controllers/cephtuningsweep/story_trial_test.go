@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -127,7 +126,7 @@ func (w *world) between(s *v1alpha1.CephTuningSweep, act func(*v1alpha1.CephTuni
 }
 
 // wantForeignUnused checks that no run has a stranger's figure, and that the strangers' objects are still there.
-func (w *world) wantForeignUnused(s *v1alpha1.CephTuningSweep, foreign []*v1alpha1.CephBenchmark) {
+func (w *world) wantForeignUnused(s *v1alpha1.CephTuningSweep, foreign ...client.Object) {
 	w.t.Helper()
 	if s.Status.Verdict == v1alpha1.VerdictSuperior || s.Status.Verdict == v1alpha1.VerdictBetter {
 		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)
@@ -138,16 +137,18 @@ func (w *world) wantForeignUnused(s *v1alpha1.CephTuningSweep, foreign []*v1alph
 	}
 	for i, e := range ledger {
 		if len(e.Values) > 0 && e.Values[0] > 5000 {
-			w.t.Errorf("run %d has the figure of a stranger: %s", i+1, s.Status.Runs[i])
+			w.t.Errorf("run %d has the figure of a stranger: %v", i+1, e.Values)
 		}
 	}
-	there := map[types.UID]bool{}
-	for _, b := range w.children() {
-		there[b.UID] = true
-	}
-	for _, b := range foreign {
-		if !there[b.UID] {
-			w.t.Errorf("somebody deleted %s, which is a stranger's", b.Name)
+	for _, theirs := range foreign {
+		kind, err := w.GroupVersionKindFor(theirs)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		now := &metav1.PartialObjectMetadata{}
+		now.SetGroupVersionKind(kind)
+		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(theirs), now); err != nil || now.UID != theirs.GetUID() {
+			w.t.Errorf("%T %s, which is a stranger's, is gone: %v", theirs, theirs.GetName(), err)
 		}
 	}
 }
@@ -155,16 +156,16 @@ func (w *world) wantForeignUnused(s *v1alpha1.CephTuningSweep, foreign []*v1alph
 // strangers is a list of objects that several passes extend.
 type strangers struct {
 	mu  sync.Mutex
-	all []*v1alpha1.CephBenchmark
+	all []client.Object
 }
 
-func (l *strangers) add(b *v1alpha1.CephBenchmark) {
+func (l *strangers) add(theirs ...client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = append(l.all, b)
+	l.all = append(l.all, theirs...)
 }
 
-func (l *strangers) list() []*v1alpha1.CephBenchmark {
+func (l *strangers) list() []client.Object {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.all)
@@ -186,20 +187,20 @@ func (w *world) forgesAllRuns(forge forgery) {
 		w.t.Fatal(err)
 	}
 	w.await(s, "at rest", is(v1alpha1.ConditionReady))
-	if n := runsThatAre(s, v1alpha1.SweepRunFailed); n != 3 || len(made.list()) != 3 {
-		w.t.Errorf("%d of %d replaced runs do not count, want 3: %s", n, len(made.list()), s.Status.Runs)
+	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 3 || len(made.list()) != 3 {
+		w.t.Errorf("%d of %d replaced runs do not count, want 3: %s", n, len(made.list()), validities(s))
 	}
-	w.awaitEvent("RunInvalid", "created another with its name")
-	w.wantForeignUnused(s, made.list())
+	w.awaitEvent("TrialInvalid", "created another with its name")
+	w.wantForeignUnused(s, made.list()...)
 	w.wantState(before)
 	w.wantFreeLock()
 }
 
 // suspendedWithNames returns a suspended sweep. Strangers have taken the names of its first runs.
-func (w *world) suspendedWithNames(spec string, runs int) (*v1alpha1.CephTuningSweep, []*v1alpha1.CephBenchmark) {
+func (w *world) suspendedWithNames(spec string, runs int) (*v1alpha1.CephTuningSweep, []client.Object) {
 	w.t.Helper()
 	s := w.create("s", spec+"suspend: true\n")
-	var made []*v1alpha1.CephBenchmark
+	var made []client.Object
 	for run := range runs {
 		named := s.DeepCopy()
 		named.Status.Trial = &v1alpha1.SweepTrial{Name: sweepspec.ChildName(s, run+1)}
@@ -213,11 +214,11 @@ func namesAreTaken(w *world) {
 	s, made := w.suspendedWithNames(keepsBest, 3)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
 	w.await(s, "at rest", is(v1alpha1.ConditionReady))
-	w.awaitEvent("NameTaken", made[0].Name)
-	if n := runsThatAre(s, v1alpha1.SweepRunValid); n != len(s.Status.Runs) {
-		w.t.Errorf("%d valid runs, want all: %s", n, s.Status.Runs)
+	w.awaitEvent("NameTaken", made[0].GetName())
+	if n := trialsThatAre(s, v1alpha1.TrialValid); n != len(s.Status.Trials) {
+		w.t.Errorf("%d valid runs, want all: %s", n, validities(s))
 	}
-	w.wantForeignUnused(s, made)
+	w.wantForeignUnused(s, made...)
 	w.wantState(before)
 	w.wantFreeLock()
 }
@@ -252,7 +253,7 @@ func eachNameIsTaken(w *world) {
 	}
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "have taken 5 names of run 1")
-	w.wantForeignUnused(s, made.list())
+	w.wantForeignUnused(s, made.list()...)
 	w.wantState(before)
 	w.wantFreeLock()
 }
@@ -271,11 +272,10 @@ func (w *world) inSecondTrial() *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// An earlier version of the operator has begun the benchmark, and wrote no trial into status.
-func anUnsignedBenchmark(w *world) {
-	before := w.state()
-	s := w.inSecondTrial()
-	old := w.awaitChild()
+// stopEarlierVersion stops the manager, and changes the sweep and its benchmark as if an earlier version of the operator,
+// which wrote no trial into status, had begun them.
+func (w *world) stopEarlierVersion(s *v1alpha1.CephTuningSweep, old *v1alpha1.CephBenchmark) {
+	w.t.Helper()
 	w.stop()
 	for _, o := range []client.Object{s, old} {
 		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
@@ -289,11 +289,18 @@ func anUnsignedBenchmark(w *world) {
 			w.t.Fatal(err)
 		}
 	}
+}
+
+func anUnsignedBenchmark(w *world) {
+	before := w.state()
+	s := w.inSecondTrial()
+	old := w.awaitChild()
+	w.stopEarlierVersion(s, old)
 	w.goOn()
 	w.start()
 	w.awaitAfterCrash(s, "at rest", is(v1alpha1.ConditionReady))
 	w.awaitEvent("NameTaken", old.Name)
-	w.wantForeignUnused(s, []*v1alpha1.CephBenchmark{old})
+	w.wantForeignUnused(s, old)
 	w.wantState(before)
 }
 
@@ -306,10 +313,10 @@ func anotherMasterKey(w *world) {
 	w.tune = func(o *Options) { o.MasterKey = slices.Repeat([]byte{7}, 32) }
 	w.start()
 	w.awaitAfterCrash(s, "at rest", is(v1alpha1.ConditionReady))
-	if n := runsThatAre(s, v1alpha1.SweepRunFailed); n != 1 || s.Status.Verdict != v1alpha1.VerdictEquivalent {
-		w.t.Errorf("%d failed runs, verdict %s, want 1 and Equivalent: %s", n, s.Status.Verdict, s.Status.Runs)
+	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 1 || s.Status.Verdict != v1alpha1.VerdictEquivalent {
+		w.t.Errorf("%d failed runs, verdict %s, want 1 and Equivalent: %s", n, s.Status.Verdict, validities(s))
 	}
-	w.awaitEvent("RunInvalid", "lost its signature")
+	w.awaitEvent("TrialInvalid", "lost its signature")
 	w.wantState(before)
 }
 
@@ -335,8 +342,8 @@ func namesOfSessionsAreTaken(w *world) {
 	s, made := w.suspendedWithNames(switchedSpec, 2)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
 	w.await(s, "at rest", is(v1alpha1.ConditionReady))
-	w.awaitEvent("NameTaken", made[0].Name)
-	w.wantForeignUnused(s, made)
+	w.awaitEvent("NameTaken", made[0].GetName())
+	w.wantForeignUnused(s, made...)
 	w.wantState(before)
 	w.wantFreeLock()
 }
@@ -349,10 +356,10 @@ func aSessionIsReplaced(w *world) {
 	}
 	forged := w.replace(s, forgedCopy)
 	w.await(s, "at rest", is(v1alpha1.ConditionReady))
-	if n := sessionsThatAre(s, v1alpha1.SweepSessionFailed); n != 1 || w.sessions(s).Valid != 1 {
-		w.t.Errorf("%d void sessions, want 1, and one that is valid: %s", n, s.Status.Runs)
+	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 1 || w.sessions(s).Short != 1 {
+		w.t.Errorf("%d void sessions, want 1, and one that is valid: %s", n, validities(s))
 	}
-	w.wantForeignUnused(s, []*v1alpha1.CephBenchmark{forged})
+	w.wantForeignUnused(s, forged)
 	w.wantState(before)
 	w.wantFreeLock()
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/trial"
 )
 
@@ -36,15 +37,32 @@ func (f facts) renamesTrial() effect {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
 			"Other benchmarks have taken %d names of run %d, the last one %s. Find out who creates them, delete them, and change runID.", next.NamesTaken, next.Number, taken)})
 	}
-	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) { s.Trial = next }, events: []eventRecord{{
-		corev1.EventTypeWarning, "NameTaken", fmt.Sprintf("Benchmark %s is not this sweep's, and is left alone. Run %d uses %s.", taken, next.Number, next.Name),
-	}}}
+	return effect{Again: reconcile.AtOnce, Edit: func(s *v1alpha1.CephTuningSweepStatus) { s.Trial = next }, Events: []reconcile.Event{
+		reconcile.Warning("NameTaken", fmt.Sprintf("Benchmark %s is not this sweep's, and is left alone. Run %d uses %s.", taken, next.Number, next.Name)),
+	}}
+}
+
+// createBenchmark creates the benchmark of the next trial, once status has its name. It returns the UID, unless another
+// process has created the benchmark.
+func (r *Reconciler) createBenchmark(ctx context.Context, seen pass, c sweep.Configuration) (effect, types.UID, error) {
+	if !seen.hasTrial() {
+		return effect{Again: reconcile.AtOnce, Edit: seen.preparesTrial()}, "", nil
+	}
+	child, err := seen.design.Benchmark(sweepspec.Child{
+		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: c,
+		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
+	})
+	if err != nil {
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), "", nil //nolint:nilerr // The outcome of the sweep has the error.
+	}
+	result, err := r.createChild(ctx, seen, child)
+	return result, child.UID, err
 }
 
 // createChild signs and creates the benchmark of the next run, and records its UID. If an object with its name exists,
 // the next pass finds out what it is. If the API server has stored another spec, the sweep ends, because each further
 // benchmark would be changed, too.
-func (r *Reconciler) createChild(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (effect, error) {
+func (r *Reconciler) createChild(ctx context.Context, seen pass, child *v1alpha1.CephBenchmark) (effect, error) {
 	if err := trial.Sign(r.MasterKey, seen.sweep, child); err != nil {
 		return effect{}, err
 	}
@@ -60,11 +78,11 @@ func (r *Reconciler) createChild(ctx context.Context, seen facts, child *v1alpha
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
 			"Something changed benchmark %s while it was created: look for an admission webhook that changes CephBenchmarks.", child.Name)}), r.removeChild(ctx, child)
 	}
-	return effect{edit: func(s *v1alpha1.CephTuningSweepStatus) { s.Trial.UID = child.UID }}, err
+	return effect{Edit: func(s *v1alpha1.CephTuningSweepStatus) { s.Trial.UID = child.UID }}, err
 }
 
 // removeBenchmarks removes the benchmarks in the field others, and notes why that of the current run does not count.
-func (r *Reconciler) removeBenchmarks(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) removeBenchmarks(ctx context.Context, seen pass) (effect, error) {
 	if seen.spoilt != "" {
 		seen.memory.ofSlot(seen.run(), seen.now).spoilt = seen.spoilt
 	}

@@ -20,8 +20,9 @@ import (
 // hastened returns a plan whose windows are twenty times shorter.
 func hastened(p session.Plan) session.Plan {
 	p.Window /= 20
-	if p.Dwells {
+	if p.Long > 0 {
 		p.Window = 2 * hastenedWindow
+		p.Timing.WashOut = session.SettleTime(p.Window) * 20
 	}
 	p.ProofEvery /= 40
 	p.Timing.WashOut /= 20

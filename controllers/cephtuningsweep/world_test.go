@@ -72,7 +72,6 @@ type world struct {
 	counted   *prometheus.Registry
 	counts    *exporter.Events
 	ahead     atomic.Int64 // of the clock, in nanoseconds
-	stopped   time.Time    // a fixed time for the clock; zero for the real time
 	begins    sync.Map     // when benchmarks began, by name
 	stop      context.CancelFunc
 	manager   *Reconciler    // the latest
@@ -127,7 +126,7 @@ func (w *world) onlyFor(name string) {
 // newWorld starts a world with its own namespace on an API server.
 func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
-	w := stillWorld(t, server, namespace)
+	w := onServer(t, server, namespace)
 	go w.every(10*time.Millisecond, w.ceph.Tick)
 	go w.every(20*time.Millisecond, w.bench.work)
 	go w.every(2*time.Millisecond, w.load.work)
@@ -135,8 +134,8 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	return w
 }
 
-// stillWorld returns a world in which nothing happens by itself.
-func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
+// onServer returns a world in a new namespace of an API server.
+func onServer(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
 	scheme := kruntime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
@@ -146,6 +145,16 @@ func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := worldWith(t, c, namespace)
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	w.server = rights.Manager(t, server, namespace)
+	return w
+}
+
+// worldWith returns a world in which nothing happens by itself, with the client of an administrator.
+func worldWith(t testing.TB, c client.Client, namespace string) *world {
 	w := &world{
 		Client: c, t: t, namespace: namespace,
 		ceph: quietCeph(), allowed: allowances(), counted: prometheus.NewRegistry(),
@@ -153,10 +162,6 @@ func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	w.counts = exporter.NewEvents(w.counted)
 	w.rook = &fakeRook{ceph: w.ceph}
 	w.bench, w.load, w.died = &bench{world: w, key: masterKey}, &load{world: w}, make(chan struct{}, 1)
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
-		t.Fatal(err)
-	}
-	w.server = rights.Manager(t, server, namespace)
 	return w
 }
 
@@ -185,7 +190,7 @@ func (w *world) start() {
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
 	direct := w.asManager()
-	options := w.options(direct)
+	options := w.options(direct, string(uuid.NewUUID()))
 	options.Client, options.Reader, options.Recorder = mgr.GetClient(), namespaces.Tolerant(direct, direct), mgr.GetEventRecorder(Name)
 	options.Reached = func(step tuning.Step) error { return w.reached(step, stop) }
 	if w.tune != nil {
@@ -217,8 +222,7 @@ func (w *world) asManager() client.Client {
 }
 
 // options returns options for a new process.
-func (w *world) options(direct client.Client) Options {
-	process := string(uuid.NewUUID())
+func (w *world) options(direct client.Client, process string) Options {
 	return Options{
 		Client: direct, Reader: direct,
 		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
@@ -293,9 +297,6 @@ func allowances() *settings.Settings {
 }
 
 func (w *world) now() time.Time {
-	if !w.stopped.IsZero() {
-		return w.stopped.Add(time.Duration(w.ahead.Load()))
-	}
 	return time.Now().Add(time.Duration(w.ahead.Load()))
 }
 
@@ -705,15 +706,23 @@ func (w *world) wantSays(s *v1alpha1.CephTuningSweep, kind string, status metav1
 	}
 }
 
-// runsThatAre returns the number of runs with a validity.
-func runsThatAre(s *v1alpha1.CephTuningSweep, v v1alpha1.SweepRunValidity) int {
+// trialsThatAre returns the number of trials with a validity.
+func trialsThatAre[T ~string](s *v1alpha1.CephTuningSweep, validity T) int {
 	n := 0
-	for _, run := range s.Status.Runs {
-		if strings.HasSuffix(string(run), " "+string(v)) {
+	for _, t := range s.Status.Trials {
+		if t.Validity() == string(validity) {
 			n++
 		}
 	}
 	return n
+}
+
+// validities returns the validity of each trial, for messages.
+func validities(s *v1alpha1.CephTuningSweep) (all []string) {
+	for _, t := range s.Status.Trials {
+		all = append(all, t.Validity())
+	}
+	return all
 }
 
 func is(kind string) func(*v1alpha1.CephTuningSweep) bool {

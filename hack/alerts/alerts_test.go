@@ -206,7 +206,10 @@ func lockStories(always string) []story {
 	const alert = "CephTuneLockHeldTooLong"
 	benchmark := nightly("1", "Reconciling", "")
 	return []story{
-		{"by a sweep at work", alert, lines(working, always, lock, always, acquired, "0x600"), []look{{23 * time.Hour, nil}, {24*time.Hour + 10*time.Minute, nil}, {24*time.Hour + 20*time.Minute, []string{ofLock}}}},
+		{
+			"by a sweep at work", alert, lines(working, always, lock, always, acquired, "0x600"),
+			[]look{{23 * time.Hour, nil}, {24*time.Hour + 10*time.Minute, nil}, {24*time.Hour + 20*time.Minute, []string{ofLock}}},
+		},
 		{"by one after another", alert, lines(working, always, lock, always, acquired, "0x200 60000x400"), []look{{30 * time.Hour, nil}}},
 		{"by a benchmark at work", alert, lines(benchmark, always, lockOfOne, always, acquired, "0x600"), []look{{23 * time.Hour, nil}}},
 		{"by one that has ended", alert, lines(complete, always, lock, always, acquired, "0x600"), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{ofLock}}}},

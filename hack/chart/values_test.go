@@ -39,32 +39,35 @@ func TestRefused(t *testing.T) {
 		values string
 		want   []string
 	}{
-		"a value that there is not":              {"cluster: []", []string{"cluster"}},
-		"a namespace that cannot be one":         {"clusters: [{namespace: Rook, name: c}]", []string{"clusters/0/namespace", "Rook"}},
-		"a cluster without a name":               {"clusters: [{namespace: rook}]", []string{"clusters/0", "name"}},
-		"a power that there is not":              {"powers: {removeOSDs: true}", []string{"powers", "removeOSDs"}},
-		"a power that is no truth value":         {"powers: {dropCaches: please}", []string{"powers/dropCaches", "boolean"}},
-		"a benchmark namespace with a dot":       {"benchmarkNamespaces: [a.b]", []string{"benchmarkNamespaces/0", "a.b"}},
-		"a benchmark namespace twice":            {"benchmarkNamespaces: [a, a]", []string{"benchmarkNamespaces"}},
-		"a pool of Ceph's own":                   {"existingPools: [.mgr]", []string{"existingPools/0", ".mgr"}},
-		"a pool that could be a flag":            {"existingPools: [--yes]", []string{"existingPools/0", "--yes"}},
-		"a pool with a comma, more caps":         {"existingPools: ['a, allow *']", []string{"existingPools/0"}},
-		"a scratch pool as an existing one":      {"existingPools: [cephtune-scratch]", []string{"existingPools/0", "not"}},
-		"an option with a space, more caps":      {"options: [{name: 'a, allow *'}]", []string{"options/0/name"}},
-		"an option of authentication":            {"options: [{name: auth_client_required}]", []string{"options/0/name"}},
-		"the size of a pool":                     {"options: [{name: size, pool: p}]", []string{"options/0/name"}},
-		"a set that there is not":                {"optionSets: [network]", []string{"optionSets/0", "bluestore-cache"}},
-		"a set twice":                            {"optionSets: [mclock, mclock]", []string{"optionSets"}},
-		"pg_num of no pool":                      {"options: [{name: pg_num}]", []string{"options/0/name"}},
-		"a mask that there is not":               {"options: [{name: osd_x, mask: 'rack:a'}]", []string{"options/0/mask", "rack:a"}},
-		"a mask of a pool's option":              {"options: [{name: pg_num, pool: p, mask: 'class:ssd'}]", []string{"options/0"}},
-		"a bound that is no number":              {"options: [{name: osd_x, min: few}]", []string{"options/0/min", "few"}},
-		"too many managers":                      {"manager: {replicas: 50}", []string{"manager/replicas", "5"}},
-		"a port out of range":                    {"metrics: {service: {port: 70000}}", []string{"metrics/service/port", "65,535"}},
-		"a time without a unit":                  {"benchmarkPods: {startTimeout: '90'}", []string{"benchmarkPods/startTimeout", "90"}},
-		"a label of cephtune's":                  {"benchmarkPods: {labels: {app.kubernetes.io/component: x}}", []string{"benchmarkPods/labels"}},
-		"a label of the chart's":                 {"commonLabels: {app.kubernetes.io/name: x}", []string{"commonLabels"}},
-		"a cluster's tools of no version":        {"clusters: [{namespace: r, name: c, toolsImage: {repository: example.org/tools}}]\nbenchmarkNamespaces: [b]", []string{"toolsImage of CephCluster r/c", "0.1.0-ceph18"}},
+		"a value that there is not":         {"cluster: []", []string{"cluster"}},
+		"a namespace that cannot be one":    {"clusters: [{namespace: Rook, name: c}]", []string{"clusters/0/namespace", "Rook"}},
+		"a cluster without a name":          {"clusters: [{namespace: rook}]", []string{"clusters/0", "name"}},
+		"a power that there is not":         {"powers: {removeOSDs: true}", []string{"powers", "removeOSDs"}},
+		"a power that is no truth value":    {"powers: {dropCaches: please}", []string{"powers/dropCaches", "boolean"}},
+		"a benchmark namespace with a dot":  {"benchmarkNamespaces: [a.b]", []string{"benchmarkNamespaces/0", "a.b"}},
+		"a benchmark namespace twice":       {"benchmarkNamespaces: [a, a]", []string{"benchmarkNamespaces"}},
+		"a pool of Ceph's own":              {"existingPools: [.mgr]", []string{"existingPools/0", ".mgr"}},
+		"a pool that could be a flag":       {"existingPools: [--yes]", []string{"existingPools/0", "--yes"}},
+		"a pool with a comma, more caps":    {"existingPools: ['a, allow *']", []string{"existingPools/0"}},
+		"a scratch pool as an existing one": {"existingPools: [cephtune-scratch]", []string{"existingPools/0", "not"}},
+		"an option with a space, more caps": {"options: [{name: 'a, allow *'}]", []string{"options/0/name"}},
+		"an option of authentication":       {"options: [{name: auth_client_required}]", []string{"options/0/name"}},
+		"the size of a pool":                {"options: [{name: size, pool: p}]", []string{"options/0/name"}},
+		"a set that there is not":           {"optionSets: [network]", []string{"optionSets/0", "bluestore-cache"}},
+		"a set twice":                       {"optionSets: [mclock, mclock]", []string{"optionSets"}},
+		"pg_num of no pool":                 {"options: [{name: pg_num}]", []string{"options/0/name"}},
+		"a mask that there is not":          {"options: [{name: osd_x, mask: 'rack:a'}]", []string{"options/0/mask", "rack:a"}},
+		"a mask of a pool's option":         {"options: [{name: pg_num, pool: p, mask: 'class:ssd'}]", []string{"options/0"}},
+		"a bound that is no number":         {"options: [{name: osd_x, min: few}]", []string{"options/0/min", "few"}},
+		"too many managers":                 {"manager: {replicas: 50}", []string{"manager/replicas", "5"}},
+		"a port out of range":               {"metrics: {service: {port: 70000}}", []string{"metrics/service/port", "65,535"}},
+		"a time without a unit":             {"benchmarkPods: {startTimeout: '90'}", []string{"benchmarkPods/startTimeout", "90"}},
+		"a label of cephtune's":             {"benchmarkPods: {labels: {app.kubernetes.io/component: x}}", []string{"benchmarkPods/labels"}},
+		"a label of the chart's":            {"commonLabels: {app.kubernetes.io/name: x}", []string{"commonLabels"}},
+		"a cluster's tools of no version": {
+			"clusters: [{namespace: r, name: c, toolsImage: {repository: example.org/tools}}]\nbenchmarkNamespaces: [b]",
+			[]string{"toolsImage of CephCluster r/c", "0.1.0-ceph18"},
+		},
 		"a cluster's tools as text":              {"clusters: [{namespace: r, name: c, toolsImage: 'tools:18'}]", []string{"clusters/0/toolsImage"}},
 		"a digest that is none":                  {"images: {operator: {digest: latest}}", []string{"images/operator/digest", "latest"}},
 		"a registry with a space":                {"global: {imageRegistry: 'a b'}", []string{"global/imageRegistry"}},
@@ -250,7 +253,8 @@ func TestSchemaAndManagerAgree(t *testing.T) {
 		values := "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\nexistingPools: [p]\noptions: [" + option + "]"
 		_, err := render(t, parseValues(t, values))
 		path := filepath.Join(t.TempDir(), "config.yaml")
-		text := "clusters: [{namespace: rook-ceph, name: c, identities: {tuner: t}, existingPools: [p], options: [" + strings.ReplaceAll(strings.ReplaceAll(option, "min: 1}", "min: '1'}"), "min: 0.5", "min: '0.5'") + "]}]\nimages: {tools: t, runner: r}"
+		text := "clusters: [{namespace: rook-ceph, name: c, identities: {tuner: t}, existingPools: [p], options: [" +
+			strings.ReplaceAll(strings.ReplaceAll(option, "min: 1}", "min: '1'}"), "min: 0.5", "min: '0.5'") + "]}]\nimages: {tools: t, runner: r}"
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

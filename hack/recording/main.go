@@ -77,9 +77,10 @@ func header(w io.Writer, sweep *v1alpha1.CephTuningSweep, s *archive.SwitchedSes
 	if env == nil {
 		return errors.New("the sweep has no status.environment")
 	}
-	_, err := fmt.Fprintf(w, "# Load: fio %s, %s, %d operations in flight, on an image of at most %s with %d replicas.\n# Cluster: Ceph %s, %d OSDs.\n# Began: %s, with windows of %s.\n# Settings: 0 is %s.\n# Result: %s\n",
+	_, err := fmt.Fprintf(w, "# Load: fio %s, %s, %d operations in flight, on an image of at most %s with %d replicas.\n# Cluster: Ceph %s, %d OSDs.\n# Began: %s, with windows of "+
+		"%s.\n# Settings: 0 is %s.\n# Result: %s\n",
 		fio.Pattern, fio.BlockSize.String(), fio.IODepth, pool.Image.Size.String(), pool.Replicated.Size,
-		env.CephVersion, env.OSDs, s.Evidence.Record.Began.UTC().Format(time.RFC3339), s.Evidence.Plan.Window,
+		env.CephVersion, env.TotalOSDs, s.Evidence.Record.Began.UTC().Format(time.RFC3339), s.Evidence.Plan.Window,
 		strings.Join(numbered(s.Configurations), ", "), sweep.Status.Summary)
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // imageArchive returns the file name of the operator's image, which is an OCI layout in a tar archive.
 func (r *release) imageArchive() string { return "cephtune-" + r.version + ".oci.tar" }
 
-// writeImage builds the manager and the runner for each platform of nodes. It packs them as one image
+// writeImage builds the programs for each platform of nodes. It packs them as one image
 // without a base image.
 func (r *release) writeImage() error {
 	for _, p := range imagePlatforms() {
@@ -58,11 +58,10 @@ func (r *release) index() (v1.ImageIndex, error) {
 	return index, r.addDigest(index)
 }
 
-// image returns the image of one platform. It contains two static programs, and its user is not
-// root.
+// image returns the image of one platform. Its user is not root.
 func (r *release) image(p platform, folder string) (v1.Image, error) {
 	var files []file
-	for _, name := range []string{"manager", "runner"} {
+	for _, name := range []string{"manager", "runner", "generator"} {
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			return nil, err

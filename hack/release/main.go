@@ -76,7 +76,6 @@ func (r *release) run() error {
 		{"the recipe of the tools' images", r.writeTools},
 		{"the chart", r.writeChart},
 		{"install.yaml", r.writeManifest},
-		{"the bundle for OLM", r.writeBundle},
 		{"the notes", r.writeNotes},
 		{"bills of materials", r.writeSBOMs},
 		{"checksums and the manifest for krew", r.writeSums},

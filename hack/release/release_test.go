@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/operator-framework/api/pkg/manifests"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
 )
@@ -193,7 +192,7 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := unpacked(t, content)
-		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || len(files) != 2 {
+		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || files["generator"] == "" || len(files) != 3 {
 			t.Errorf("%d layers, the first with %v", len(layers), files)
 		}
 	}
@@ -205,7 +204,7 @@ func TestImage(t *testing.T) {
 func makeImage(t *testing.T, r *release, folder string) {
 	t.Helper()
 	for _, p := range imagePlatforms() {
-		for _, name := range []string{"manager", "runner"} {
+		for _, name := range []string{"manager", "runner", "generator"} {
 			put(t, filepath.Join(r.imageFolder(p), name), name+" for "+p.arch)
 		}
 	}
@@ -294,7 +293,7 @@ func TestPublishedFilesNameImagesByDigest(t *testing.T) {
 	if operator = r.digests["ghcr.io/somebody/cephtune:0.1.0"]; operator == "" {
 		t.Fatal("the operator's image has no digest")
 	}
-	for _, do := range []func() error{r.writeChart, r.writeManifest, r.writeBundle, r.checkPinned} {
+	for _, do := range []func() error{r.writeChart, r.writeManifest, r.checkPinned} {
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +316,7 @@ func TestPublishedFilesNameImagesByDigest(t *testing.T) {
 			t.Errorf("the chart's digests: %s", f.Data)
 		}
 	}
-	put(t, filepath.Join(r.out, "olm", "more.yaml"), "# ghcr.io/somebody/tools:0.1.0 in a comment\nimage: ghcr.io/somebody/tools:0.1.0-ceph18\n")
+	put(t, filepath.Join(r.out, "more", "more.yaml"), "# ghcr.io/somebody/tools:0.1.0 in a comment\nimage: ghcr.io/somebody/tools:0.1.0-ceph18\n")
 	if err := r.checkPinned(); err == nil || !strings.Contains(err.Error(), "tools:0.1.0-ceph18") {
 		t.Errorf("an image by its tag: %v", err)
 	}
@@ -471,55 +470,6 @@ func TestFolderOfARelease(t *testing.T) {
 				t.Errorf("the commit is %s at %s", r.revision, r.created)
 			}
 		})
-	}
-}
-
-// TestBundle reads the bundle for OLM with the library of OLM's own tools, which also validates it.
-func TestBundle(t *testing.T) {
-	r := madeRelease(t, "0.1.0")
-	if err := r.writeBundle(); err != nil {
-		t.Fatal(err)
-	}
-	made, err := manifests.GetBundleFromDir(filepath.Join(r.out, "olm", "bundle"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	strategy := made.CSV.Spec.InstallStrategy.StrategySpec
-	manager := strategy.DeploymentSpecs[0].Spec.Template.Spec
-	if manager.ServiceAccountName != serviceAccount || manager.Containers[0].Image != "ghcr.io/cephtune/cephtune:0.1.0" {
-		t.Errorf("the manager: %+v", manager)
-	}
-	if len(made.V1CRDs) != 2 || len(made.CSV.Spec.CustomResourceDefinitions.Owned) != 2 {
-		t.Errorf("%d CRDs, %d described", len(made.V1CRDs), len(made.CSV.Spec.CustomResourceDefinitions.Owned))
-	}
-	for _, rule := range strategy.ClusterPermissions[0].Rules {
-		if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "leases") {
-			t.Errorf("a right in all namespaces: %+v", rule)
-		}
-	}
-	// The CSV has the place of ten: the Deployment, its ServiceAccount, and four roles with their bindings.
-	installed := strings.Count(string(must(t)(r.manifest())), "\nkind: ")
-	split := strings.Count(string(read(t, r.out, "olm", "access.yaml")), "\nkind: ") + len(made.Objects)
-	if gone := installed - split; gone != 10-1 {
-		t.Errorf("%d of %d objects are neither in the bundle nor in access.yaml", gone, installed)
-	}
-	if config := "name: cephtune-config\n"; !bytes.Contains(read(t, r.out, "olm", "access.yaml"), []byte(config)) || manager.Volumes[0].ConfigMap.Name != "cephtune-config" {
-		t.Error("the manager does not mount the operator config in access.yaml")
-	}
-}
-
-// TestBundleProblems checks that the validators find what is wrong.
-func TestBundleProblems(t *testing.T) {
-	r := madeRelease(t, "0.1.0")
-	if err := r.writeBundle(); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(r.out, "olm", "bundle", "manifests", "cephtuningsweeps.cephtune.dev.customresourcedefinition.yaml")
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
-	if problems, err := validate(filepath.Join(r.out, "olm")); err != nil || len(problems) == 0 {
-		t.Errorf("nothing is wrong without a CRD: %v", err)
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *release) writeSBOMs() error {
 		programs[r.pluginBinary(p)] = "kubectl-cephtune-" + p.String()
 	}
 	for _, p := range imagePlatforms() {
-		for _, name := range []string{"manager", "runner"} {
+		for _, name := range []string{"manager", "runner", "generator"} {
 			programs[filepath.Join(r.imageFolder(p), name)] = name + "-" + p.String()
 		}
 	}

@@ -482,23 +482,32 @@ func TestName(t *testing.T) {
 }
 
 func TestPrune(t *testing.T) {
-	archived := func(name, session string, hour int) metav1.PartialObjectMetadata {
-		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+	archived := func(name, session, start string, created int) metav1.PartialObjectMetadata {
+		m := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{LabelSession: session},
-			CreationTimestamp: metav1.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC),
+			CreationTimestamp: metav1.Date(2026, 3, 1, created, 0, 0, 0, time.UTC),
 		}}
+		if start != "" {
+			metav1.SetMetaDataAnnotation(&m.ObjectMeta, AnnotationSessionStart, start)
+		}
+		return m
 	}
-	stranger := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}}
-	maps := []metav1.PartialObjectMetadata{archived("c-1", "c", 5), archived("a-2", "a", 2), archived("a-1", "a", 1), archived("b-1", "b", 3), archived("b-2", "b", 4), stranger}
+	const one, two = "2026-03-01T01:00:00Z", "2026-03-01T02:00:00Z"
+	maps := []metav1.PartialObjectMetadata{
+		archived("c-1", "c", two, 3), archived("b-2", "b", one, 1), archived("b-1", "b", one, 9), // A user has created b-1 again.
+		archived("a-2", "a", "", 8), archived("a-1", "a", "", 7), archived("z-1", "z", "", 6), // Without a start.
+		{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}},
+	}
 	for name, c := range map[string]struct {
 		keep int
 		want []string
 	}{
 		"more than there are": {5, nil},
-		"all":                 {3, nil},
-		"two":                 {2, []string{"a-1", "a-2"}},
-		"one":                 {1, []string{"a-1", "a-2", "b-1", "b-2"}},
-		"never none":          {0, []string{"a-1", "a-2", "b-1", "b-2"}},
+		"all":                 {4, nil},
+		"three":               {3, []string{"z-1"}},
+		"two":                 {2, []string{"a-1", "a-2", "z-1"}},
+		"one":                 {1, []string{"a-1", "a-2", "b-1", "b-2", "z-1"}},
+		"never none":          {0, []string{"a-1", "a-2", "b-1", "b-2", "z-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

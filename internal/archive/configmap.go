@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,9 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 			Namespace: benchmark.Namespace,
 			Name:      Name(benchmark, run.Number),
 			Labels:    labels,
+			Annotations: map[string]string{
+				AnnotationSessionStart: document.SessionTime.Format(time.RFC3339),
+			},
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(benchmark, v1alpha1.GroupVersion.WithKind("CephBenchmark")),
 			},
@@ -160,29 +164,41 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune returns the ConfigMaps to delete, sorted by name. It keeps the ConfigMaps of the latest sessions. The
-// argument keep is the number of these sessions; 0 counts as 1. Prune skips ConfigMaps without [LabelSession].
-// The caller passes only ConfigMaps that are [Signed].
+// CompareAge compares the sessions of two ConfigMaps, for sorting: the latest session comes first, and in a session
+// the latest run. Results without [AnnotationSessionStart] follow all others, because their time of creation proves
+// only that their session is not later. The operator passes only annotations that it signed.
+func CompareAge(a, b metav1.Object) int {
+	start := func(o metav1.Object) time.Time {
+		t, _ := time.Parse(time.RFC3339, o.GetAnnotations()[AnnotationSessionStart]) // Without a start, it is zero.
+		return t
+	}
+	run := func(o metav1.Object) int {
+		n, _ := strconv.Atoi(o.GetLabels()[LabelRun])
+		return n
+	}
+	first, second := start(a), start(b)
+	if first.IsZero() && second.IsZero() {
+		return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
+	}
+	return cmp.Or(second.Compare(first), cmp.Compare(a.GetLabels()[LabelSession], b.GetLabels()[LabelSession]), run(b)-run(a))
+}
+
+// Prune returns the ConfigMaps to delete, sorted by name. It keeps the ConfigMaps of the latest sessions, as
+// [CompareAge] sorts them. The argument keep is the number of these sessions; 0 counts as 1. Prune skips ConfigMaps
+// without [LabelSession]. The caller passes only ConfigMaps that are [Signed].
 func Prune(maps []metav1.PartialObjectMetadata, keep int) []metav1.PartialObjectMetadata {
-	latest := map[string]int64{}
-	for _, m := range maps {
-		id := m.Labels[LabelSession]
-		if id == "" {
-			continue
+	sorted := slices.SortedStableFunc(slices.Values(maps), func(a, b metav1.PartialObjectMetadata) int { return CompareAge(&a, &b) })
+	var kept []string
+	var old []metav1.PartialObjectMetadata
+	for _, m := range sorted {
+		switch id := m.Labels[LabelSession]; {
+		case id == "" || slices.Contains(kept, id):
+		case len(kept) < max(keep, 1):
+			kept = append(kept, id)
+		default:
+			old = append(old, m)
 		}
-		latest[id] = max(latest[id], m.CreationTimestamp.Unix())
 	}
-	sessions := make([]string, 0, len(latest))
-	for id := range latest {
-		sessions = append(sessions, id)
-	}
-	slices.SortFunc(sessions, func(a, b string) int {
-		return cmp.Or(cmp.Compare(latest[b], latest[a]), cmp.Compare(a, b))
-	})
-	kept := sessions[:min(len(sessions), max(keep, 1))]
-	old := slices.DeleteFunc(slices.Clone(maps), func(m metav1.PartialObjectMetadata) bool {
-		return m.Labels[LabelSession] == "" || slices.Contains(kept, m.Labels[LabelSession])
-	})
 	slices.SortFunc(old, func(a, b metav1.PartialObjectMetadata) int { return cmp.Compare(a.Name, b.Name) })
 	return old
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
@@ -153,7 +152,9 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	if len(q.Constraints) > 0 {
 		return summary, false, fmt.Errorf("%w: %w: figures of its constraints were left out for lack of space", errSession, session.ErrNotKept)
 	}
-	summary.Objective, err = s.Counted.Entries()
+	if summary.Objective, err = s.Counted.Entries(q.Criteria); err == nil {
+		summary.Typical, err = session.Typical(*s.Counted, q.Objective.Metric)
+	}
 	return summary, err == nil, err
 }
 
@@ -165,20 +166,8 @@ func (s *SwitchedSession) Marked(q session.Question) fitness.Mark {
 	return s.Evidence.Mark(q)
 }
 
-// Dwells computes the ratio of a session of dwells again. A dwell is four minutes with one setting.
-// The second result is the index of the configuration that the session compares with the baseline. The third
-// result reports whether the session consists of dwells; if not, the other results are zero.
-func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
-	if !s.Evidence.Plan.Dwells {
-		return k, 0, false, nil
-	}
-	if len(s.Dropped) > 0 && s.Evidence.Record.Void == "" && s.Counted != nil {
-		k, err = session.DwellContrast(*s.Counted)
-	} else {
-		k, err = s.Evidence.Dwells(q)
-	}
-	return k, s.Evidence.Plan.Candidate(), true, err
-}
+// Long returns the candidate of a session of long windows; 0 for a session of short windows.
+func (s *SwitchedSession) Long() int { return s.Evidence.Plan.Long }
 
 // SessionMap returns an immutable ConfigMap for a session. The ConfigMap has the given labels in addition to
 // its own labels. The name should depend only on the sweep, its run ID and the session's number. Then a second

@@ -17,6 +17,10 @@ import (
 // verified without reading the document.
 const AnnotationDigest = "cephtune.dev/digest"
 
+// AnnotationSessionStart has the start of the run's session, in RFC 3339. The signature covers it. The time of creation
+// says less: a user who kept a copy of results can delete them and create them again.
+const AnnotationSessionStart = "cephtune.dev/session-start"
+
 // Digest returns the SHA-256 digest of the document in a ConfigMap, in hexadecimal.
 func Digest(cm *corev1.ConfigMap) string {
 	document, exists := cm.BinaryData[Key]
@@ -56,13 +60,15 @@ func Genuine(master []byte, owner types.UID, cm *corev1.ConfigMap) (bool, error)
 
 // statement returns what the signature of results covers.
 func statement(owner types.UID, metadata metav1.Object) signature.Statement {
-	labels := metadata.GetLabels()
+	labels, annotations := metadata.GetLabels(), metadata.GetAnnotations()
+	content := []string{
+		labels[LabelRunID], labels[LabelSession], labels[LabelRun], labels[LabelSwitchedSession], annotations[AnnotationDigest],
+	}
+	if start, dated := annotations[AnnotationSessionStart]; dated { // Results of sweeps, and those of an earlier version, have none.
+		content = append(content, start)
+	}
 	return signature.Statement{
-		Purpose: "results", Owner: owner, Namespace: metadata.GetNamespace(), Name: metadata.GetName(),
-		Content: []string{
-			labels[LabelRunID], labels[LabelSession], labels[LabelRun], labels[LabelSwitchedSession],
-			metadata.GetAnnotations()[AnnotationDigest],
-		},
+		Purpose: "results", Owner: owner, Namespace: metadata.GetNamespace(), Name: metadata.GetName(), Content: content,
 	}
 }
 

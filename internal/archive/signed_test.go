@@ -33,9 +33,19 @@ func TestOnlyTheOperatorsResultsAreGenuine(t *testing.T) {
 		"another session":   {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelSession] = "x" }, false, false},
 		"another run":       {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelRun] = "7" }, false, false},
 		"another run ID":    {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelRunID] = "7" }, false, false},
-		"unsigned":          {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { delete(cm.Annotations, signature.Annotation) }, false, false},
-		"another owner":     {func(_ *corev1.ConfigMap, owner *types.UID, _ *[]byte) { *owner = "x" }, false, false},
-		"another key":       {func(_ *corev1.ConfigMap, _ *types.UID, key *[]byte) { *key = append(make([]byte, 31), 1) }, false, false},
+		"another start": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) {
+			cm.Annotations[AnnotationSessionStart] = "2099-01-01T00:00:00Z"
+		}, false, false},
+		"without its start": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { delete(cm.Annotations, AnnotationSessionStart) }, false, false},
+		"signed by the version before, without a start": {func(cm *corev1.ConfigMap, owner *types.UID, key *[]byte) {
+			delete(cm.Annotations, AnnotationSessionStart)
+			if err := Sign(*key, *owner, cm); err != nil {
+				t.Fatal(err)
+			}
+		}, true, true},
+		"unsigned":      {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { delete(cm.Annotations, signature.Annotation) }, false, false},
+		"another owner": {func(_ *corev1.ConfigMap, owner *types.UID, _ *[]byte) { *owner = "x" }, false, false},
+		"another key":   {func(_ *corev1.ConfigMap, _ *types.UID, key *[]byte) { *key = append(make([]byte, 31), 1) }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cm, owner, key := signed.DeepCopy(), b.UID, master

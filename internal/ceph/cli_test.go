@@ -62,6 +62,9 @@ func pretend(args []string) int {
 	fmt.Fprint(os.Stderr, os.Getenv("FAKE_STDERR"))
 	fmt.Print(os.Getenv("FAKE_STDOUT"))
 	if hang, err := time.ParseDuration(os.Getenv("FAKE_HANG")); err == nil {
+		if os.WriteFile(os.Getenv("FAKE_NOTE")+".hangs", nil, 0o600) != nil {
+			return 99
+		}
 		time.Sleep(hang)
 	}
 	if os.Getenv("FAKE_MISSING") != "" {
@@ -254,6 +257,20 @@ func TestVerbsAreTheseCommands(t *testing.T) {
 			stdout: `["cephtune-12","cephtune-2","csi-vol-cephtune-1"]`, want: []string{"cephtune-12"},
 			call: "rbd ls --pool=p --format=json\nstdin:",
 		},
+		"addresses of a user's clients": {
+			do: func(ctx context.Context, c *CLI) (any, error) { return c.ClientAddresses(ctx, someone, "b", "io") },
+			stdout: `[{"name":"client.4","entity_name":"client.io","addrs":{"addrvec":[{"type":"any","addr":"10.0.0.7:0","nonce":4000000001}]},"open":true},
+				{"name":"client.5","entity_name":"client.io","addrs":{"addrvec":[{"type":"any","addr":"[fd00::7]:0","nonce":12345},{"type":"v1","addr":"10.0.0.8:0","nonce":0}]}},
+				{"name":"osd.1","entity_name":"osd.1","addrs":{"addrvec":[{"type":"v2","addr":"10.0.0.9:6800","nonce":12345}]}}]`,
+			want: []string{"10.0.0.7:0/4000000001", "[fd00::7]:0/12345"},
+			call: "ceph tell mon.b sessions --format=json\nstdin:",
+		},
+		"block a client": {
+			do: func(ctx context.Context, c *CLI) (any, error) {
+				return nil, c.BlocklistClient(ctx, someone, "10.0.0.7:0/4000000001", time.Hour)
+			},
+			call: "ceph osd blocklist add 10.0.0.7:0/4000000001 3600\nstdin:",
+		},
 		"remove an image": {
 			do: func(ctx context.Context, c *CLI) (any, error) {
 				return nil, c.RemoveImage(ctx, someone, "p", "cephtune-1")
@@ -305,7 +322,20 @@ func TestCallsThatAreRefusedUnasked(t *testing.T) {
 		"an image of others":  func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "csi-vol-1") },
 		"an image in a pool/": func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "cephtune/../x") },
 		"a snapshot":          func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "cephtune-1@s") },
-		"all images":          func(ctx context.Context, c *CLI) error { _, err := c.Images(ctx, someone, "p", ""); return err },
+		"a whole host": func(ctx context.Context, c *CLI) error {
+			return c.BlocklistClient(ctx, someone, "10.0.0.7:0/0", time.Hour)
+		},
+		"a network": func(ctx context.Context, c *CLI) error {
+			return c.BlocklistClient(ctx, someone, "10.0.0.0/24", time.Hour)
+		},
+		"a block without end": func(ctx context.Context, c *CLI) error {
+			return c.BlocklistClient(ctx, someone, "10.0.0.7:0/12345", 0)
+		},
+		"all monitors": func(ctx context.Context, c *CLI) error {
+			_, err := c.ClientAddresses(ctx, someone, "*", "io")
+			return err
+		},
+		"all images": func(ctx context.Context, c *CLI) error { _, err := c.Images(ctx, someone, "p", ""); return err },
 		"an option as a pool": func(ctx context.Context, c *CLI) error {
 			_, err := c.Images(ctx, someone, "--conf=x", "cephtune")
 			return err
@@ -410,7 +440,8 @@ func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 		stderr string
 		want   string
 	}{
-		"the tools are too old":             {newer, complains + failed, "the tools image has Ceph of an older version, which cannot read the newer type of key of client.cephtune; use a tools image built from quay.io/ceph/ceph:v20.2.4, in the manager's Deployment and in the operator config"},
+		"the tools are too old": {newer, complains + failed, "the tools image has Ceph of an older version, which cannot read the newer type of key of client.cephtune; use a " +
+			"tools image built from quay.io/ceph/ceph:v20.2.4, in the manager's Deployment and in the operator config"},
 		"an I/O error of another kind":      {newer, failed, "ceph auth: " + strings.TrimSpace(failed)},
 		"a key that every Ceph reads":       {someone, strings.ReplaceAll(complains, key, someone.Key) + failed, "ceph auth: " + strings.TrimSpace(failed)},
 		"a key in all that there is to say": {newer, strings.ReplaceAll(complains, malformedKey, "a key "), ""},
@@ -502,11 +533,36 @@ func TestListingStopsAtTheLimit(t *testing.T) {
 	}
 }
 
+// expiring is a context whose deadline passes when the channel is closed.
+type expiring struct {
+	context.Context //nolint:containedctx // It is a context.
+
+	passed <-chan struct{}
+}
+
+func (c expiring) Done() <-chan struct{} { return c.passed }
+
+func (c expiring) Err() error {
+	select {
+	case <-c.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestACommandThatHangsIsKilled(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{stderr: "waiting for osd.2", hang: "1m"})
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	err := cli.DropOSDCaches(ctx, someone)
+	passed := make(chan struct{})
+	go func() { // The command must have said something before its deadline, however long its process takes to start.
+		defer close(passed)
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(os.Getenv("FAKE_NOTE") + ".hangs"); err == nil {
+				return
+			}
+		}
+	}()
+	err := cli.DropOSDCaches(expiring{t.Context(), passed}, someone)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v, want DeadlineExceeded", err)
 	}

@@ -44,18 +44,18 @@ func newConnections(within string) (*connections, error) {
 
 // use returns the paths of a connection's ceph.conf and keyring, and writes the two files if necessary. The
 // files are kept at least until release is called.
-func (c *connections) use(at Connection) (conf, keyring string, release func(), err error) {
-	if err := at.valid(); err != nil {
+func (c *connections) use(conn Connection) (conf, keyring string, release func(), err error) {
+	if err := conn.valid(); err != nil {
 		return "", "", nil, err
 	}
-	sum := sha256.Sum256([]byte(at.MonHost + "\n" + at.User + "\n" + at.Key))
+	sum := sha256.Sum256([]byte(conn.MonHost + "\n" + conn.User + "\n" + conn.Key))
 	name := hex.EncodeToString(sum[:])
 	conf, keyring = filepath.Join(c.folder, name, "ceph.conf"), filepath.Join(c.folder, name, "keyring")
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used[name] == nil {
-		if err := write(at, conf, keyring); err != nil {
+		if err := write(conn, conf, keyring); err != nil {
 			return "", "", nil, errors.Join(err, os.RemoveAll(filepath.Dir(conf)))
 		}
 		c.used[name] = &usage{}
@@ -88,7 +88,7 @@ func (c *connections) removeIdle() error {
 
 // write creates a ceph.conf and a keyring. librados refuses a ceph.conf without a newline at its end. The
 // empty values keep commands from trying to create log files and an admin socket below /var.
-func write(at Connection, conf, keyring string) error {
+func write(conn Connection, conf, keyring string) error {
 	content := fmt.Sprintf(`[global]
 mon_host = %s
 keyring = %s
@@ -97,11 +97,11 @@ log_to_stderr = false
 err_to_stderr = false
 [client]
 admin_socket =
-`, at.MonHost, keyring)
+`, conn.MonHost, keyring)
 	if err := os.MkdirAll(filepath.Dir(conf), 0o700); err != nil {
 		return fmt.Errorf("create a directory for a connection: %w", err)
 	}
-	if err := os.WriteFile(keyring, fmt.Appendf(nil, "[client.%s]\nkey = %s\n", at.User, at.Key), 0o600); err != nil {
+	if err := os.WriteFile(keyring, fmt.Appendf(nil, "[client.%s]\nkey = %s\n", conn.User, conn.Key), 0o600); err != nil {
 		return fmt.Errorf("write a keyring: %w", err)
 	}
 	if err := os.WriteFile(conf, []byte(content), 0o600); err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 )
@@ -64,16 +63,13 @@ type interactive struct {
 	kill, end func()
 }
 
-// converse asks a question in a conversation, and starts a process if none runs. It returns false if the
+// converse asks a daemon a question in a conversation, and starts a process if none runs. It returns false if the
 // caller has to ask with a separate process. It uses at most two thirds of the caller's time. The separate
 // process has the rest: if Ceph does not answer, the error of that process says what the process waited for.
-func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
-	if asked.daemon == noDaemon {
-		return nil, false
-	}
+func (c *CLI) converse(ctx context.Context, at Connection, with daemon, question string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx)*2/3)
 	defer cancel()
-	talk := c.conversations.of(counterpart{at, asked.daemon})
+	talk := c.conversations.of(counterpart{at, with})
 	if isUrgent(ctx) {
 		return nil, false // A change does not wait for other questions, and its process does not stay.
 	}
@@ -83,7 +79,12 @@ func (c *CLI) converse(ctx context.Context, at Connection, asked question, args 
 		return nil, false
 	}
 	defer func() { <-talk.turn; c.processes.rest(talk) }()
-	answer, err := talk.ask(ctx, strings.Join(append([]string{asked.command}, args...), " "), func() (*interactive, error) { return c.open(ctx, at) })
+	end, err := c.processes.share(ctx, at)
+	if err != nil {
+		return nil, false
+	}
+	defer end()
+	answer, err := talk.ask(ctx, question, func() (*interactive, error) { return c.open(ctx, at) })
 	return answer, err == nil
 }
 

@@ -22,9 +22,12 @@ func TestQuestionsShareProcesses(t *testing.T) {
 		want      []string // the questions with an answer
 		processes int
 	}{
-		"of the monitors":                {ask: []string{"status", "osd dump", "status"}, want: []string{"status", "osd dump", "status"}, processes: 1},
-		"of monitors and manager apart":  {ask: []string{"status", "osd df", "osd dump", "osd perf"}, want: []string{"status", "osd df", "osd dump", "osd perf"}, processes: 2},
-		"with arguments":                 {ask: []string{"config show-with-defaults osd.0", "config show-with-defaults osd.1"}, want: []string{"config show-with-defaults osd.0", "config show-with-defaults osd.1"}, processes: 1},
+		"of the monitors":               {ask: []string{"status", "osd dump", "status"}, want: []string{"status", "osd dump", "status"}, processes: 1},
+		"of monitors and manager apart": {ask: []string{"status", "osd df", "osd dump", "osd perf"}, want: []string{"status", "osd df", "osd dump", "osd perf"}, processes: 2},
+		"with arguments": {
+			ask:  []string{"config show-with-defaults osd.0", "config show-with-defaults osd.1"},
+			want: []string{"config show-with-defaults osd.0", "config show-with-defaults osd.1"}, processes: 1,
+		},
 		"not what prints no document":    {ask: []string{"config-key get", "config show"}},
 		"again after one was refused":    {ask: []string{"status", "osd dump", "versions"}, refuses: "osd dump", want: []string{"status", "versions"}, processes: 2},
 		"again after one printed double": {ask: []string{"status", "osd dump", "versions"}, twice: "osd dump", want: []string{"status", "versions"}, processes: 2},
@@ -59,26 +62,16 @@ func talkingCLI(t *testing.T) *CLI {
 	return cli
 }
 
-// questionOf returns the question of the verb with a command.
-func questionOf(command string) question {
-	for _, v := range verbs() {
-		if v.about().command == command {
-			return v.about().question
-		}
-	}
-	return question{}
-}
-
 // converseWith asks a question, checks that an answer is to that question, and reports whether
 // there was one.
 func converseWith(t *testing.T, cli *CLI, question string) bool {
 	t.Helper()
-	verb, osd, _ := strings.Cut(question, " osd.")
-	var args []string
-	if osd != "" {
-		args = []string{"osd." + osd}
+	prefix, _, _ := strings.Cut(question, " osd.")
+	with := cli.rows[prefix].daemon
+	if with == noDaemon {
+		return false
 	}
-	answer, ok := cli.converse(t.Context(), someone, questionOf(verb), args...)
+	answer, ok := cli.converse(t.Context(), someone, with, question)
 	if want := fmt.Sprintf(`{"asked": %q}`, question); ok && string(answer) != want {
 		t.Errorf("%s is answered %q, want %q", question, answer, want)
 	}
@@ -125,7 +118,7 @@ func TestLateAnswerIsNotTheNextOne(t *testing.T) {
 	t.Setenv("FAKE_SLOW", "osd dump")
 	hasty, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if answer, ok := cli.converse(hasty, someone, osdMapVerb.question); ok {
+	if answer, ok := cli.converse(hasty, someone, monitor, "osd dump"); ok {
 		t.Errorf("the answer is %q, want none in time", answer)
 	}
 	if !converseWith(t, cli, "status") {

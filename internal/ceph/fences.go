@@ -79,7 +79,8 @@ func (f *fences) see(fence Fence) (*fenced, error) {
 		f.known[fence.FSID] = cluster
 	}
 	if fence.Epoch < cluster.epoch {
-		return nil, &FencedError{fmt.Sprintf("another process took over the lock of the Ceph cluster %s (epoch %d; this request has epoch %d). If no other process holds the lock, a wrong clock made the epoch too high: restart the manager",
+		return nil, &FencedError{fmt.Sprintf("another process took over the lock of the Ceph cluster %s (epoch %d; this request has epoch %d). If no other process holds the lock, a wrong "+
+			"clock made the epoch too high: restart the manager",
 			fence.FSID, cluster.epoch, fence.Epoch)}
 	}
 	cluster.epoch = fence.Epoch

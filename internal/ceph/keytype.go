@@ -47,11 +47,11 @@ const malformedKey = "error setting modifier for ["
 
 // unreadableKey returns an *UnreadableKeyError if a command failed because it cannot read the key of its
 // connection. Otherwise it returns nil.
-func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) error {
-	if !NewerKey(at.Key) || !strings.Contains(stderr, malformedKey) {
+func (c *CLI) unreadableKey(ctx context.Context, conn Connection, stderr string) error {
+	if !NewerKey(conn.Key) || !strings.Contains(stderr, malformedKey) {
 		return nil
 	}
-	return &UnreadableKeyError{User: at.User, Version: c.version(ctx), Image: at.Image}
+	return &UnreadableKeyError{User: conn.User, Version: c.version(ctx), Image: conn.Image}
 }
 
 var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)

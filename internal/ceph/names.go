@@ -25,8 +25,15 @@ var (
 	objectName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.:@+=,~%#/-]{0,511}$`)
 	keyName    = regexp.MustCompile(`^` + ownPrefix + `/[A-Za-z0-9_.][A-Za-z0-9_./-]{0,254}$`)
 	optionName = regexp.MustCompile(`^[a-z][a-z0-9_/]{0,127}$`)
-	userName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	monHost    = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9\[\]:.,/ _-]*$`)
+	osdName    = regexp.MustCompile(`^osd\.(0|[1-9][0-9]{0,8})$`)
+	// A monitor's name follows "mon.", so it may not be a pattern.
+	monitorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+	// clientAddress matches the address of one client. The number after the slash is random, with 32 bits. The caps
+	// of the key require four digits, because the number 0 would block the whole host.
+	clientAddress = regexp.MustCompile(`^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}/[1-9][0-9]{3,9}$`)
+	wholeSeconds  = regexp.MustCompile(`^[1-9][0-9]{0,6}$`)
+	userName      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	monHost       = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9\[\]:.,/ _-]*$`)
 	// poolOptionName matches the name of an option that is to be changed: an option of a pool or of OSDs. It
 	// allows no slash, because only options of manager modules have one, and no verb changes these options.
 	poolOptionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)

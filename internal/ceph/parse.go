@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,14 +21,30 @@ const maxStrayLines = 64
 // bareNumber matches nan and inf, which Ceph prints as numbers although JSON does not allow them.
 var bareNumber = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
 
+// longNumber matches numbers that may not fit into 63 bits. Ceph prints a negative count without its sign, as
+// 18446744073709551615, if it believes that the count cannot be negative.
+var longNumber = regexp.MustCompile(`([:,\[]\s*)(-?[0-9]{19,}(?:\.[0-9]*)?|-?[0-9.]+[eE]\+?[0-9]{2,})\b`)
+
 // decode reads the JSON document in the output of a command. Ceph may print an empty line before the
-// document, and lines with warnings before and after it.
+// document, and lines with warnings before and after it. Impossible numbers count as 0, so that they do not
+// spoil the rest of the answer.
 func decode(out []byte, into any) error {
 	err := decodeFirst(out, into)
-	if err == nil || !bareNumber.Match(out) {
+	if err == nil {
+		return nil
+	}
+	possible := bareNumber.ReplaceAll(out, []byte("${1}null"))
+	possible = longNumber.ReplaceAllFunc(possible, func(found []byte) []byte {
+		parts := longNumber.FindSubmatch(found)
+		if number, err := strconv.ParseFloat(string(parts[2]), 64); err == nil && math.Abs(number) < 1<<63 {
+			return found
+		}
+		return append(bytes.Clone(parts[1]), "null"...)
+	})
+	if bytes.Equal(possible, out) {
 		return err
 	}
-	return decodeFirst(bareNumber.ReplaceAll(out, []byte("${1}null")), into)
+	return decodeFirst(possible, into)
 }
 
 func decodeFirst(out []byte, into any) error {
@@ -357,7 +374,8 @@ func parseOSDs(out []byte) ([]OSD, error) {
 		})
 	}
 	slices.SortFunc(osds, func(a, b OSD) int { return cmp.Compare(a.ID, b.ID) })
-	return osds, nil
+	// Ceph lists an OSD under each of its CRUSH roots.
+	return slices.CompactFunc(osds, func(a, b OSD) bool { return a.ID == b.ID }), nil
 }
 
 func parseDF(out []byte) (*DF, error) {
@@ -374,7 +392,6 @@ func parseDF(out []byte) (*DF, error) {
 				Stored    int64 `json:"stored"`
 				BytesUsed int64 `json:"bytes_used"`
 				Objects   int64 `json:"objects"`
-				MaxAvail  int64 `json:"max_avail"`
 			} `json:"stats"`
 		} `json:"pools"`
 	}
@@ -389,7 +406,7 @@ func parseDF(out []byte) (*DF, error) {
 		df.Pools = append(df.Pools, PoolDF{
 			Name: pool.Name, ID: pool.ID,
 			StoredBytes: pool.Stats.Stored, UsedBytes: pool.Stats.BytesUsed,
-			Objects: pool.Stats.Objects, MaxAvailableBytes: pool.Stats.MaxAvail,
+			Objects: pool.Stats.Objects,
 		})
 	}
 	return df, nil
@@ -557,33 +574,48 @@ func parseOSDTree(out []byte) ([]OSDLocation, error) {
 	if err := decode(out, &raw); err != nil {
 		return nil, err
 	}
-	above := map[int]treeNode{}
+	above := map[int][]treeNode{}
 	for _, node := range raw.Nodes {
 		for _, child := range node.Children {
-			above[child] = node
+			above[child] = append(above[child], node)
 		}
 	}
 	var osds []OSDLocation
 	for _, node := range append(raw.Nodes, raw.Stray...) {
-		if node.Type != "osd" {
-			continue
-		}
-		osd := OSDLocation{ID: node.ID, DeviceClass: node.DeviceClass, Up: node.Status == "up", In: node.Reweight > 0}
-		bucket, inside := above[node.ID]
-		for range raw.Nodes { // A hierarchy has at most one level per node.
-			if !inside {
-				break
+		if node.Type == "osd" {
+			location := OSDLocation{ID: node.ID, DeviceClass: node.DeviceClass, Up: node.Status == "up", In: node.Reweight > 0}
+			if buckets := bucketsOf(node.ID, above); len(buckets) > 0 {
+				location.Buckets, location.Elsewhere = buckets[0], slices.Clip(buckets[1:])
 			}
-			if osd.Buckets == nil {
-				osd.Buckets = map[string]string{}
+			if len(location.Elsewhere) == 0 {
+				location.Elsewhere = nil
 			}
-			osd.Buckets[bucket.Type] = bucket.Name
-			bucket, inside = above[bucket.ID]
+			osds = append(osds, location)
 		}
-		osds = append(osds, osd)
 	}
 	slices.SortFunc(osds, func(a, b OSDLocation) int { return cmp.Compare(a.ID, b.ID) })
-	return osds, nil
+	return slices.CompactFunc(osds, func(a, b OSDLocation) bool { return a.ID == b.ID }), nil
+}
+
+// bucketsOf returns the buckets above an OSD, for each root that has the OSD. Those below the root "default" come first.
+func bucketsOf(osd int, above map[int][]treeNode) []map[string]string {
+	var all []map[string]string
+	for _, parent := range above[osd] {
+		buckets := map[string]string{}
+		for bucket, levels := parent, 0; levels <= len(above); levels++ { // A hierarchy has at most one level per node.
+			buckets[bucket.Type] = bucket.Name
+			if len(above[bucket.ID]) == 0 {
+				break
+			}
+			bucket = above[bucket.ID][0]
+		}
+		if buckets["root"] == "default" {
+			all = slices.Insert(all, 0, buckets)
+			continue
+		}
+		all = append(all, buckets)
+	}
+	return all
 }
 
 // noOSD is CRUSH_ITEM_NONE, which stands for a missing OSD in an acting set.
@@ -622,14 +654,24 @@ func parsePoolIO(out []byte) ([]PoolIO, error) {
 }
 
 func parseVersions(out []byte) (*Versions, error) {
-	var raw struct {
-		Overall map[string]int `json:"overall"`
-		OSD     map[string]int `json:"osd"`
-	}
+	var raw map[string]map[string]int
 	if err := decode(out, &raw); err != nil {
 		return nil, err
 	}
-	return &Versions{Overall: byNumber(raw.Overall), OSD: byNumber(raw.OSD)}, nil
+	v := VersionsOf(raw)
+	return &v, nil
+}
+
+// VersionsOf returns the versions of daemons by their types, and of all daemons under "overall", as Ceph prints them
+// and Rook copies them.
+func VersionsOf(printed map[string]map[string]int) Versions {
+	v := Versions{Overall: byNumber(printed["overall"]), OSD: byNumber(printed["osd"]), Daemons: map[string]map[string]int{}}
+	for daemon, counts := range printed {
+		if daemon != "overall" {
+			v.Daemons[daemon] = byNumber(counts)
+		}
+	}
+	return v
 }
 
 // byNumber shortens versions such as "ceph version 18.2.7 (6b0e…) reef (stable)" to "18.2.7".
@@ -758,6 +800,33 @@ func parseRecovered(out []byte) (*Recovered, error) {
 		return nil, errors.New("it has no sum of its PGs")
 	}
 	return &Recovered{Objects: raw.Map.Sum.Stats.Objects, Bytes: raw.Map.Sum.Stats.Bytes}, nil
+}
+
+// parseSessions returns the addresses of an entity's clients in the sessions of a monitor. A client has one address for
+// each version of the messenger's protocol; most have only one.
+func parseSessions(out []byte, entity string) ([]string, error) {
+	var sessions []struct {
+		Entity    string `json:"entity_name"`
+		Addresses struct {
+			All []struct {
+				Address string `json:"addr"`
+				Number  uint64 `json:"nonce"`
+			} `json:"addrvec"`
+		} `json:"addrs"`
+	}
+	if err := decode(out, &sessions); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, session := range sessions {
+		for _, a := range session.Addresses.All {
+			if address := fmt.Sprintf("%s/%d", a.Address, a.Number); session.Entity == entity && addressForm(address) == nil {
+				found = append(found, address)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
 }
 
 func parseImages(out []byte) ([]string, error) {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +189,79 @@ func TestOSDTreeHasTheBucketsAbove(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// An OSD in two roots counts once, and is known in both.
+func TestOSDsOfTwoRootsCountOnce(t *testing.T) {
+	tree := `{"nodes":[
+		{"id":-9,"name":"fast","type":"root","children":[-8]},{"id":-8,"name":"fast-a","type":"host","children":[1,0]},
+		{"id":0,"device_class":"ssd","type":"osd","status":"up","reweight":1},{"id":1,"device_class":"ssd","type":"osd","status":"up","reweight":1},
+		{"id":-1,"name":"default","type":"root","children":[-2]},{"id":-2,"name":"a","type":"host","children":[0]},
+		{"id":0,"device_class":"ssd","type":"osd","status":"up","reweight":1}],"stray":[]}`
+	got, err := parseOSDTree([]byte(tree))
+	want := []OSDLocation{
+		{
+			ID: 0, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": "a", "root": "default"},
+			Elsewhere: []map[string]string{{"host": "fast-a", "root": "fast"}},
+		},
+		{ID: 1, DeviceClass: "ssd", Up: true, In: true, Buckets: map[string]string{"host": "fast-a", "root": "fast"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	osds, err := parseOSDs([]byte(tree))
+	if err != nil || len(osds) != 2 {
+		t.Errorf("got %+v, %v, want each OSD once", osds, err)
+	}
+}
+
+// Ceph prints negative counts without their sign.
+func TestImpossibleNumbersDoNotSpoilAnAnswer(t *testing.T) {
+	got, err := parseStatus([]byte(`{"fsid":"f","health":{"status":"HEALTH_OK"},"osdmap":{"num_osds":3,"num_up_osds":3},"pgmap":{
+		"pgs_by_state":[{"state_name":"active+clean","count":33}],"num_pgs":33,"degraded_objects":18446744073709551615,
+		"recovering_bytes_per_sec":18446744073709551000,"misplaced_objects":1.8446744073709552e+19,"write_bytes_sec":9223372036854775807}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.PGs != 33 || got.PGsByState["active+clean"] != 33 || got.UpOSDs != 3 || got.WriteBytesPerSecond != math.MaxInt64 {
+		t.Errorf("got %+v, want the rest of the status", got)
+	}
+	if got.DegradedObjects != 0 || got.MisplacedObjects != 0 || got.RecoveryBytesPerSecond != 0 {
+		t.Errorf("got %+v, want 0 for impossible counts", got)
+	}
+	df, err := parseDF([]byte(`{"stats":{"total_bytes":100},"pools":[{"name":"a","id":1,"stats":{"objects":18446744073709551615,"stored":7}}]}`))
+	if err != nil || df.Pools[0].Objects != 0 || df.Pools[0].StoredBytes != 7 {
+		t.Errorf("got %+v, %v", df, err)
+	}
+	if _, err := parseStatus([]byte(`{"fsid":"f","osdmap":{"num_osds":"three"},"pgmap":{"num_pgs":18446744073709551615}}`)); err == nil {
+		t.Error("a number in another form was accepted")
+	}
+}
+
+func TestVersionsThatMatterForALoad(t *testing.T) {
+	const old, current = "ceph version 17.2.6 (b) quincy (stable)", "ceph version 18.2.7 (a) reef (stable)"
+	for name, tc := range map[string]struct {
+		printed string
+		ofLoad  map[string]int
+		others  []string
+	}{
+		"one version":           {`{"mon":{"N":3},"osd":{"N":12},"rgw":{"N":1},"overall":{"N":16}}`, map[string]int{"18.2.7": 15}, nil},
+		"a gateway is behind":   {`{"mon":{"N":3},"mgr":{"N":2},"osd":{"N":12},"rgw":{"O":1},"overall":{"N":17,"O":1}}`, map[string]int{"18.2.7": 17}, []string{"rgw: 1 of 17.2.6"}},
+		"mirrors are behind":    {`{"osd":{"N":1},"rbd-mirror":{"O":2},"cephfs-mirror":{"O":1}}`, map[string]int{"18.2.7": 1}, []string{"cephfs-mirror: 1 of 17.2.6", "rbd-mirror: 2 of 17.2.6"}},
+		"an OSD is behind":      {`{"mon":{"N":3},"osd":{"N":11,"O":1},"rgw":{"O":1}}`, map[string]int{"18.2.7": 14, "17.2.6": 1}, nil},
+		"an MDS is behind":      {`{"osd":{"N":1},"mds":{"O":1}}`, map[string]int{"18.2.7": 1, "17.2.6": 1}, nil},
+		"types are not printed": {`{"overall":{"N":2,"O":1}}`, map[string]int{"18.2.7": 2, "17.2.6": 1}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseVersions([]byte(strings.NewReplacer(`"N"`, strconv.Quote(current), `"O"`, strconv.Quote(old)).Replace(tc.printed)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.ofLoad, got.OfLoad()) + cmp.Diff(tc.others, got.Others()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

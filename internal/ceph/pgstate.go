@@ -93,6 +93,9 @@ func (s *Status) CountPGs(are func(PGState) bool) int {
 // ListPGs counts the placement groups whose state satisfies a condition, and lists the counts by state, such
 // as "3 active+clean+scrubbing, 1 peering".
 func (s *Status) ListPGs(are func(PGState) bool) string {
+	if s.CountPGs(are) == 0 { // As in almost every sample of a day, all of which are judged together.
+		return ""
+	}
 	var texts []string
 	for _, state := range slices.Sorted(maps.Keys(s.PGsByState)) {
 		if n := s.PGsByState[state]; n > 0 && are(PGState(state)) {

@@ -16,21 +16,41 @@ const (
 	// urgentProcesses is how many of them are only for changes, and for the lock and the journals, without which
 	// nothing can be restored. So a restore does not wait for slow questions.
 	urgentProcesses = 2
+	// clusterProcesses is how many commands of one Ceph cluster may be under way at a time, and clusterQuestions how
+	// many of them may be questions. The commands of a cluster that does not answer last until their deadlines, so
+	// without these limits they would delay the commands of all other clusters.
+	clusterProcesses = 5
+	clusterQuestions = 2
 )
 
 // processes limits how many programs of Ceph run at a time. A process that is to begin waits in the order of requests
 // until there is room. Until then, the processes of conversations end as soon as nobody uses them; those that have been
 // idle for the longest time end first.
 type processes struct {
-	all, questions *semaphore.Weighted
+	room room
 
 	mu      sync.Mutex
 	waiting int
-	idle    []*conversation // the one that was used least recently is first
+	idle    []*conversation       // the one that was used least recently is first
+	shares  map[string]*usedShare // by the monitors of a cluster
+}
+
+// room limits a number of processes or commands, and how many of them are questions.
+type room struct{ all, questions *semaphore.Weighted }
+
+func newRoom(all, questions int64) room {
+	return room{all: semaphore.NewWeighted(all), questions: semaphore.NewWeighted(questions)}
+}
+
+// usedShare is the room of one cluster. It exists only while commands of the cluster wait or run.
+type usedShare struct {
+	room
+
+	users int
 }
 
 func newProcesses() *processes {
-	return &processes{all: semaphore.NewWeighted(MaxProcesses), questions: semaphore.NewWeighted(MaxProcesses - urgentProcesses)}
+	return &processes{room: newRoom(MaxProcesses, MaxProcesses-urgentProcesses), shares: map[string]*usedShare{}}
 }
 
 // urgentKey is the key of the mark that urgent adds to a context.
@@ -43,22 +63,63 @@ func isUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
 
 // begin waits until one more process may run. Call the function end when the process has ended.
 func (p *processes) begin(ctx context.Context) (end func(), err error) {
-	rooms := []*semaphore.Weighted{p.questions, p.all}
+	end, err = p.room.take(ctx, p.enter)
+	if err != nil {
+		return nil, fmt.Errorf("the ceph sidecar was busy with %d other commands: %w", MaxProcesses, err)
+	}
+	return end, nil
+}
+
+// share waits until the cluster of a connection may have one more command under way. Call the function end when the
+// command has ended.
+func (p *processes) share(ctx context.Context, at Connection) (end func(), err error) {
+	used := p.use(at.MonHost)
+	leave, err := used.take(ctx, func(ctx context.Context, s *semaphore.Weighted) error { return s.Acquire(ctx, 1) })
+	if err != nil {
+		p.unuse(at.MonHost)
+		return nil, fmt.Errorf("the ceph sidecar was busy with other commands of this Ceph cluster (limit: %d, of them %d questions): %w", clusterProcesses, clusterQuestions, err)
+	}
+	return func() { leave(); p.unuse(at.MonHost) }, nil
+}
+
+func (p *processes) use(monitors string) *usedShare {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	used := p.shares[monitors]
+	if used == nil {
+		used = &usedShare{room: newRoom(clusterProcesses, clusterQuestions)}
+		p.shares[monitors] = used
+	}
+	used.users++
+	return used
+}
+
+func (p *processes) unuse(monitors string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shares[monitors].users--; p.shares[monitors].users == 0 {
+		delete(p.shares, monitors)
+	}
+}
+
+// take takes a place in the room by the function acquire. Call the function end to free the place.
+func (r room) take(ctx context.Context, acquire func(context.Context, *semaphore.Weighted) error) (end func(), err error) {
+	limits := []*semaphore.Weighted{r.questions, r.all}
 	if isUrgent(ctx) {
-		rooms = rooms[1:]
+		limits = limits[1:]
 	}
 	var taken []*semaphore.Weighted
 	end = func() {
-		for _, room := range taken {
-			room.Release(1)
+		for _, limit := range taken {
+			limit.Release(1)
 		}
 	}
-	for _, room := range rooms {
-		if err := p.enter(ctx, room); err != nil {
+	for _, limit := range limits {
+		if err := acquire(ctx, limit); err != nil {
 			end()
-			return nil, fmt.Errorf("the ceph sidecar was busy with %d other commands: %w", MaxProcesses, err)
+			return nil, err
 		}
-		taken = append(taken, room)
+		taken = append(taken, limit)
 	}
 	return end, nil
 }

@@ -48,6 +48,89 @@ func TestProcessesHaveABound(t *testing.T) {
 	})
 }
 
+// take waits until a command of a cluster may have a process.
+func take(ctx context.Context, p *processes, at Connection) (func(), error) {
+	leave, err := p.share(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	end, err := p.begin(ctx)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return func() { end(); leave() }, nil
+}
+
+// However many commands of one cluster hang, the others have room for questions and changes.
+func TestADeadClusterLeavesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcesses()
+		dead, buried := context.WithCancel(t.Context())
+		for range 10 {
+			for _, ctx := range []context.Context{dead, urgent(dead)} {
+				go func() {
+					if end, err := take(ctx, p, at(0)); err == nil {
+						<-dead.Done()
+						end()
+					}
+				}()
+			}
+		}
+		synctest.Wait()
+		for cluster := 1; cluster < 10; cluster++ {
+			for _, ctx := range []context.Context{t.Context(), urgent(t.Context())} {
+				ctx, stop := context.WithTimeout(ctx, time.Second)
+				end, err := take(ctx, p, at(cluster))
+				stop()
+				if err != nil {
+					t.Fatalf("cluster %d, urgent %t: %v", cluster, isUrgent(ctx), err)
+				}
+				end()
+			}
+		}
+		buried()
+		synctest.Wait()
+		if len(p.shares) != 0 {
+			t.Errorf("%d clusters are remembered, want none", len(p.shares))
+		}
+	})
+}
+
+// The same with processes: nine clusters answer while all commands of the tenth hang.
+func TestADeadClusterDelaysNoOther(t *testing.T) {
+	cli := talkingCLI(t)
+	t.Setenv("FAKE_HANG", "10m") // Only commands outside conversations hang.
+	var hanging, asking sync.WaitGroup
+	dead, buried := context.WithCancel(t.Context())
+	for range 10 {
+		hanging.Go(func() {
+			if _, err := cli.ceph(dead, at(0), "osd dump"); !errors.Is(err, context.Canceled) {
+				t.Errorf("the dead cluster: %v", err)
+			}
+		})
+	}
+	for deadline := time.Now().Add(time.Minute); len(commands(t, cli)) < clusterQuestions; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the commands of the dead cluster do not start")
+		}
+	}
+	for cluster := 1; cluster < 10; cluster++ {
+		asking.Go(func() {
+			ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+			defer stop()
+			for _, question := range []string{"status", "osd df", "osd dump"} {
+				if _, ok := cli.converse(ctx, at(cluster), cli.rows[question].daemon, question); !ok {
+					t.Errorf("cluster %d gives no answer to %s", cluster, question)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	buried()
+	hanging.Wait()
+}
+
 // at returns a connection to one of several Ceph clusters.
 func at(cluster int) Connection {
 	there := someone
@@ -78,7 +161,7 @@ func TestTenClustersHaveFewProcesses(t *testing.T) {
 		for _, question := range []string{"status", "osd df"} {
 			asking.Go(func() {
 				for range 3 {
-					if _, ok := cli.converse(t.Context(), at(cluster), questionOf(question)); !ok {
+					if _, ok := cli.converse(t.Context(), at(cluster), cli.rows[question].daemon, question); !ok {
 						t.Errorf("cluster %d gives no answer to %s", cluster, question)
 					}
 					if n := alive(t); n > MaxProcesses-urgentProcesses {
@@ -99,7 +182,7 @@ func TestTheLongestIdleProcessEndsFirst(t *testing.T) {
 	cli := talkingCLI(t)
 	ask := func(cluster int) {
 		t.Helper()
-		if _, ok := cli.converse(t.Context(), at(cluster), statusVerb.question); !ok {
+		if _, ok := cli.converse(t.Context(), at(cluster), monitor, "status"); !ok {
 			t.Fatalf("cluster %d gives no answer", cluster)
 		}
 	}
@@ -122,7 +205,7 @@ func TestTheLongestIdleProcessEndsFirst(t *testing.T) {
 // A change must not wait until a conversation is idle, and leaves no process behind.
 func TestAChangeTalksInNoConversation(t *testing.T) {
 	cli := talkingCLI(t)
-	if _, ok := cli.converse(urgent(t.Context()), someone, statusVerb.question); ok {
+	if _, ok := cli.converse(urgent(t.Context()), someone, monitor, "status"); ok {
 		t.Error("it does")
 	}
 }

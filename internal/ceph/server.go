@@ -22,60 +22,56 @@ const (
 	idleTime   = 2 * time.Minute
 )
 
-// Handler carries out verbs through a Client. The Client must also be a Tuner to carry out verbs that change
-// settings.
+// Handler executes the commands in requests.
 type Handler struct {
-	to    Client
-	log   *slog.Logger
-	verbs map[string]row
+	to   Executor
+	log  *slog.Logger
+	rows map[string]row
 }
 
-// NewHandler returns a handler of POST /v1/VERB.
-func NewHandler(to Client, log *slog.Logger) *Handler {
-	return &Handler{to: to, log: log, verbs: verbs()}
+// NewHandler returns a handler of POST /v2/{prefix}: the path has the prefix of the command, and the body the rest.
+func NewHandler(to Executor, log *slog.Logger) *Handler {
+	return &Handler{to: to, log: log, rows: rows()}
 }
 
-// ServeHTTP implements http.Handler. It answers 200 with the result, 422 with the error of Ceph, 504 after
-// the deadline, and 500 with any other error. In the other cases it has not changed Ceph: 400 for an invalid
-// request, 404 for an unknown verb, 409 if the fence forbids the change, and 412 if Ceph's commands cannot
-// read the key.
+// ServeHTTP implements http.Handler. It answers 200 with the output of the command, 422 with the error of Ceph, 504
+// after the deadline, and 500 with any other error. In the other cases it has not changed Ceph: 400 for an invalid
+// request, 409 if the fence forbids the change, and 412 if Ceph's commands cannot read the key.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("verb")
-	do, known := h.verbs[name]
-	if !known {
-		h.answer(w, http.StatusNotFound, failed{Invalid: true, Message: fmt.Sprintf("the ceph sidecar does not know the verb %q: check that manager and sidecar have the same version", name)})
-		return
-	}
 	began := time.Now()
 	var body request
 	err := decodeStrictly(http.MaxBytesReader(w, r.Body, maxRequest), &body)
-	body.received = time.Now()
-	if err != nil {
+	body.Command.Prefix = r.PathValue("prefix")
+	var out []byte
+	if err == nil {
+		out, err = h.execute(r.Context(), body)
+	} else {
 		err = &InvalidError{"the request cannot be read: " + err.Error()}
 	}
-	var result any
-	if err == nil {
-		result, err = h.carryOut(r.Context(), do, body)
-	}
-	log := h.log.With("verb", name, "permission", do.about().permission, "connection", body.Connection, "seconds", time.Since(began).Seconds())
+	log := h.log.With("command", body.Command.Prefix, "permission", h.rows[body.Command.Prefix].permission, "connection", body.Connection, "seconds", time.Since(began).Seconds())
 	if err != nil {
 		log.Info("failed", "error", err)
-		failure := failedBy(err)
-		h.answer(w, statusOf(failure), failure)
+		h.refuse(w, failedBy(err))
 		return
 	}
 	log.Debug("done")
-	h.answer(w, http.StatusOK, result)
+	if _, err := w.Write(out); err != nil {
+		h.log.Info("the answer did not arrive", "error", err)
+	}
 }
 
-func (h *Handler) carryOut(ctx context.Context, do row, r request) (any, error) {
+func (h *Handler) execute(ctx context.Context, r request) ([]byte, error) {
+	var fence *Fence
+	if r.Fence != nil {
+		fence = new(r.Fence.fence(time.Now()))
+	}
 	timeout, err := r.timeout()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return do.carryOut(ctx, h.to, r)
+	return h.to.Execute(ctx, r.Connection, r.Command, fence)
 }
 
 func statusOf(f failed) int {
@@ -95,10 +91,10 @@ func statusOf(f failed) int {
 	}
 }
 
-func (h *Handler) answer(w http.ResponseWriter, status int, body any) {
+func (h *Handler) refuse(w http.ResponseWriter, failure failed) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if err := json.NewEncoder(w).Encode(body); err != nil {
+	w.WriteHeader(statusOf(failure))
+	if err := json.NewEncoder(w).Encode(failure); err != nil {
 		h.log.Info("the answer did not arrive", "error", err)
 	}
 }
@@ -112,7 +108,7 @@ func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error
 	}
 	defer cli.Close()
 	mux := http.NewServeMux()
-	mux.Handle("POST "+pathPrefix+"{verb}", NewHandler(cli, log))
+	mux.Handle("POST "+pathPrefix+"{prefix}", NewHandler(cli, log))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 
 	stopped := make(chan error, 1)

@@ -18,29 +18,29 @@ import (
 // effect, but at most LongestChange after the lock was verified for it. The lock is verified before each change.
 type Tuner interface {
 	// SetPoolOption is `ceph osd pool set POOL OPTION VALUE`.
-	SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error
+	SetPoolOption(ctx context.Context, conn Connection, fence Fence, pool, option, value string) error
 	// UnsetPoolOption is `ceph osd pool set` with the value that makes Ceph remove the option. It refuses an
 	// option that cannot be removed, such as pg_num.
-	UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error
+	UnsetPoolOption(ctx context.Context, conn Connection, fence Fence, pool, option string) error
 	// SetConfig is `ceph config set SECTION[/MASK] OPTION VALUE`.
-	SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error
+	SetConfig(ctx context.Context, conn Connection, fence Fence, who ConfigWho, option, value string) error
 	// RemoveConfig is `ceph config rm SECTION[/MASK] OPTION`.
-	RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error
+	RemoveConfig(ctx context.Context, conn Connection, fence Fence, who ConfigWho, option string) error
 	// SetBalancer is `ceph balancer on` or `ceph balancer off`.
-	SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error
+	SetBalancer(ctx context.Context, conn Connection, fence Fence, on bool) error
 	// SetFlag is `ceph osd set FLAG` or `ceph osd unset FLAG`. It accepts only FlagNoScrub and
 	// FlagNoDeepScrub.
-	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
+	SetFlag(ctx context.Context, conn Connection, fence Fence, flag string, on bool) error
 	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced placement groups of a
 	// scratch pool. It refuses other pools. Each placement group needs as many different OSDs as the pool
 	// has copies or chunks. The monitors drop the upmaps when the pool is removed.
-	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
+	PlacePGs(ctx context.Context, conn Connection, fence Fence, pool string, pgs []PGPlacement) error
 	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`. While an OSD has
 	// the flag, it cannot come up once it is down. When the flag is unset, the OSD comes up by itself.
-	SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error
+	SetNoUp(ctx context.Context, conn Connection, fence Fence, osd int, on bool) error
 	// MarkOSDsDown is `ceph osd down osd.ID…` for 1 to 16 OSDs. Their processes keep running, and the OSDs
 	// come up again immediately unless they have the flag noup.
-	MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error
+	MarkOSDsDown(ctx context.Context, conn Connection, fence Fence, osds []int) error
 }
 
 // MaxPlaced is how many placement groups one call of PlacePGs may place. Even a slow cluster accepts this
@@ -95,7 +95,7 @@ type Setting struct {
 }
 
 // Permit returns an error if the administrator does not allow a setting.
-type Permit func(ctx context.Context, at Connection, setting Setting) error
+type Permit func(ctx context.Context, conn Connection, setting Setting) error
 
 // FencedError reports a change that was refused because of its Fence, before Ceph was asked.
 type FencedError struct{ Message string }

@@ -1,19 +1,10 @@
 package ceph
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
-
-	"golang.org/x/sync/errgroup"
-
-	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 const (
@@ -28,149 +19,6 @@ const (
 	maxOptions = 64
 )
 
-var _ Tuner = (*CLI)(nil)
-
-// ConfigHelp implements Client.
-func (c *CLI) ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error) {
-	if err := named("an option", option, optionName); err != nil {
-		return nil, err
-	}
-	help, err := ask(ctx, c, at, configHelpVerb.question, parseConfigHelp, option)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &OptionHelp{Name: option}, nil
-	}
-	return help, err
-}
-
-// RunningConfig implements Client.
-func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error) {
-	if len(osds) > maxAsked || len(options) > maxOptions {
-		return nil, &InvalidError{fmt.Sprintf("at most %d options of %d OSDs can be asked for at once", maxOptions, maxAsked)}
-	}
-	for _, option := range options {
-		if err := named("an option", option, optionName); err != nil {
-			return nil, err
-		}
-	}
-	for _, osd := range osds {
-		if err := validOSD(osd); err != nil {
-			return nil, err
-		}
-	}
-	answers := make([]Running, len(osds))
-	slots := make(chan struct{}, askedAtOnce)
-	var all sync.WaitGroup
-	for i, osd := range osds {
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			answers[i] = c.running(ctx, at, osd, options)
-		})
-	}
-	all.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("ceph %s of %d OSDs did not end in time: %w", runningConfigVerb.command, len(osds), err)
-	}
-	return answers, nil
-}
-
-// running asks for the whole running configuration of one OSD, defaults included, and selects the options.
-// `config show` would leave out options at their default. With the name of an option, `config show` would
-// not print the source of the value.
-func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
-	all, err := ask(ctx, c, at, runningConfigVerb.question, parseConfigShow, osdName(osd))
-	if err != nil {
-		return Running{OSD: osd, Error: err.Error()}
-	}
-	return Running{OSD: osd, Options: slices.DeleteFunc(all, func(o RunningOption) bool { return !slices.Contains(options, o.Name) })}
-}
-
-// Balancer implements Client.
-func (c *CLI) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
-	return ask(ctx, c, at, balancerVerb.question, parseBalancer)
-}
-
-// PGsOn implements Client.
-func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error) {
-	if err := ValidOSDs(osds); err != nil {
-		return nil, err
-	}
-	var all []PG
-	for _, osd := range osds {
-		pgs, err := ask(ctx, c, at, pgsOnVerb.question, parsePGsOn, osdName(osd))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, pgs...)
-	}
-	slices.SortFunc(all, func(a, b PG) int { return strings.Compare(a.ID, b.ID) })
-	return slices.CompactFunc(all, func(a, b PG) bool { return a.ID == b.ID }), nil
-}
-
-// OKToStop implements Client. If stopping is not safe, Ceph's command fails with EBUSY. OKToStop then
-// returns Ceph's message as Reason, and no error.
-func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
-	if err := ValidOSDs(osds); err != nil {
-		return nil, err
-	}
-	args := make([]string, 0, len(osds)+1)
-	for _, osd := range osds {
-		args = append(args, strconv.Itoa(osd))
-	}
-	out, err := c.ceph(ctx, at, okToStopVerb.command, append(args, "--format=json")...)
-	if refused, answered := errors.AsType[*Error](err); answered && refused.Errno == int(syscall.EBUSY) {
-		return &Stop{OSDs: osds, Reason: refused.Message}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	stop, err := parseStop(out)
-	if err != nil {
-		return nil, unreadable(okToStopVerb.command, err)
-	}
-	return stop, nil
-}
-
-// change executes a ceph command that changes something, unless the fence forbids the change.
-func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb string, args ...string) error {
-	ctx, leave, err := c.fences.enter(ctx, fence)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	_, err = c.ceph(ctx, at, verb, args...)
-	return err
-}
-
-// permitted refuses a setting that Fence.Tunable refuses, or that the administrator does not allow.
-// Restoring an original from the journal does not need the administrator's permission.
-func (c *CLI) permitted(ctx context.Context, at Connection, fence Fence, setting Setting) error {
-	if err := fence.Tunable(setting); err != nil || fence.Restores || c.permit == nil {
-		return err
-	}
-	return c.permit(ctx, at, setting)
-}
-
-// SetPoolOption implements Tuner.
-func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
-	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option, Value: cephvalue.Of(value)}); err != nil {
-		return err
-	}
-	return c.change(ctx, at, fence, setPoolOptionVerb.command, pool, option, value)
-}
-
-// UnsetPoolOption implements Tuner.
-func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error {
-	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option}); err != nil {
-		return err
-	}
-	value, possible := UnsetBy(option)
-	if !possible {
-		return &InvalidError{fmt.Sprintf("%s of a pool cannot be unset", option)}
-	}
-	return c.change(ctx, at, fence, unsetPoolOptionVerb.command, pool, option, value)
-}
-
 // UnsetBy returns the value with which `osd pool set` removes an option, or false if a pool always has the
 // option. The value is "unset" for options that take words, and "0" for all other options. csum_type takes
 // words, although Ceph stores it as a number.
@@ -183,72 +31,6 @@ func UnsetBy(option string) (string, bool) {
 	default:
 		return "0", true
 	}
-}
-
-// SetConfig implements Tuner.
-func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
-	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option, Value: cephvalue.Of(value)}); err != nil {
-		return err
-	}
-	return c.change(ctx, at, fence, setConfigVerb.command, who.String(), option, value)
-}
-
-// RemoveConfig implements Tuner.
-func (c *CLI) RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error {
-	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option}); err != nil {
-		return err
-	}
-	return c.change(ctx, at, fence, removeConfigVerb.command, who.String(), option)
-}
-
-// SetBalancer implements Tuner.
-func (c *CLI) SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error {
-	if on {
-		return c.change(ctx, at, fence, "balancer on")
-	}
-	return c.change(ctx, at, fence, "balancer off")
-}
-
-// SetFlag implements Tuner.
-func (c *CLI) SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error {
-	if err := TunableFlag(flag); err != nil {
-		return err
-	}
-	if on {
-		return c.change(ctx, at, fence, "osd set", flag)
-	}
-	return c.change(ctx, at, fence, "osd unset", flag)
-}
-
-// PlacePGs implements Tuner.
-func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error {
-	if err := mayPlace(pool, pgs); err != nil {
-		return err
-	}
-	ctx, leave, err := c.fences.enter(ctx, fence)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	// The caller names the pool, and PlacePGs looks up its ID. Ceph never reuses an ID, so the change cannot
-	// reach another pool.
-	osdMap, err := c.OSDMap(ctx, at)
-	if err != nil {
-		return err
-	}
-	into, err := osdMap.Place(pool, pgs)
-	if err != nil {
-		return err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(placedAtOnce)
-	for _, pg := range pgs {
-		group.Go(func() error {
-			_, err := c.ceph(ctx, at, placePGsVerb.command, append([]string{pg.ID(into.ID)}, numbers(pg.OSDs)...)...)
-			return err
-		})
-	}
-	return group.Wait()
 }
 
 func mayPlace(pool string, pgs []PGPlacement) error {
@@ -292,45 +74,6 @@ func (p Pool) takes(pg PGPlacement) error {
 	}
 	return nil
 }
-
-func numbers(osds []int) []string {
-	var texts []string
-	for _, osd := range osds {
-		texts = append(texts, strconv.Itoa(osd))
-	}
-	return texts
-}
-
-// Recovered implements Client.
-func (c *CLI) Recovered(ctx context.Context, at Connection) (*Recovered, error) {
-	return ask(ctx, c, at, recoveredVerb.question, parseRecovered)
-}
-
-// SetNoUp implements Tuner.
-func (c *CLI) SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error {
-	if err := validOSD(osd); err != nil {
-		return err
-	}
-	verb := "osd unset-group"
-	if on {
-		verb = "osd set-group"
-	}
-	return c.change(ctx, at, fence, verb, FlagNoUp, osdName(osd))
-}
-
-// MarkOSDsDown implements Tuner.
-func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error {
-	if err := ValidOSDs(osds); err != nil {
-		return err
-	}
-	names := make([]string, 0, len(osds))
-	for _, osd := range osds {
-		names = append(names, osdName(osd))
-	}
-	return c.change(ctx, at, fence, markOSDsDownVerb.command, names...)
-}
-
-func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
 
 // Tunable returns an error for an invalid setting. Unless Restores is set, it also returns an error for an
 // option that is never changed, because a change would endanger data or access.

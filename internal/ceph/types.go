@@ -3,6 +3,8 @@ package ceph
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -207,10 +209,9 @@ type PoolDF struct {
 	ID   int64  `json:"id"`
 	// StoredBytes counts the bytes that clients wrote. UsedBytes counts the space that these bytes take on
 	// OSDs, with copies or coding chunks, and after compression.
-	StoredBytes       int64 `json:"storedBytes"`
-	UsedBytes         int64 `json:"usedBytes"`
-	Objects           int64 `json:"objects"`
-	MaxAvailableBytes int64 `json:"maxAvailableBytes"`
+	StoredBytes int64 `json:"storedBytes"`
+	UsedBytes   int64 `json:"usedBytes"`
+	Objects     int64 `json:"objects"`
 }
 
 // OSDLatency is a row of `ceph osd perf`.
@@ -238,8 +239,21 @@ type OSDLocation struct {
 	Up          bool   `json:"up"`
 	In          bool   `json:"in"`
 	// Buckets holds the name of each bucket that contains the OSD, by bucket type, such as
-	// "host".
+	// "host". If the OSD is in several roots, they are those below the root "default", or else those below the
+	// first root that Ceph prints.
 	Buckets map[string]string `json:"buckets,omitempty"`
+	// Elsewhere has the buckets below each other root.
+	Elsewhere []map[string]string `json:"elsewhere,omitempty"`
+}
+
+// Below returns the buckets of the OSD below a root; nil if the OSD is not in that root.
+func (l OSDLocation) Below(root string) map[string]string {
+	for _, buckets := range append([]map[string]string{l.Buckets}, l.Elsewhere...) {
+		if buckets["root"] == root {
+			return buckets
+		}
+	}
+	return nil
 }
 
 // PGPlacement names the OSDs that are to serve a placement group.
@@ -290,6 +304,39 @@ type Versions struct {
 	// Overall counts all daemons, such as {"18.2.7": 7}. OSD counts only OSDs.
 	Overall map[string]int `json:"overall"`
 	OSD     map[string]int `json:"osd"`
+	// Daemons counts the daemons of each type, such as "osd" or "rgw".
+	Daemons map[string]map[string]int `json:"daemons,omitempty"`
+}
+
+// OfLoad counts the daemons by version whose version matters for a load: monitors, managers, OSDs, and the MDS,
+// which serve volumes of CephFS. Others, such as gateways and mirrors, are clients of their own. If the types
+// of daemons are unknown, it counts all.
+func (v Versions) OfLoad() map[string]int {
+	counts := map[string]int{}
+	for _, daemon := range []string{"mon", "mgr", "osd", "mds"} {
+		for version, count := range v.Daemons[daemon] {
+			counts[version] += count
+		}
+	}
+	if len(counts) == 0 {
+		return v.Overall
+	}
+	return counts
+}
+
+// Others describes the daemons that do not matter for a load and have a version that those of the load lack, such
+// as "rgw: 1 of 17.2.6".
+func (v Versions) Others() []string {
+	var others []string
+	matter := v.OfLoad()
+	for _, daemon := range slices.Sorted(maps.Keys(v.Daemons)) {
+		for _, version := range slices.Sorted(maps.Keys(v.Daemons[daemon])) {
+			if _, known := matter[version]; !known {
+				others = append(others, fmt.Sprintf("%s: %d of %s", daemon, v.Daemons[daemon][version], version))
+			}
+		}
+	}
+	return others
 }
 
 // ConfigEntry is one entry of the central configuration.

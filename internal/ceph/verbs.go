@@ -1,302 +1,394 @@
 package ceph
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// This file has the table of verbs. Each verb has a row: Sidecar uses it to send the verb, Handler to carry
-// out a request, and CLI to find the command of Ceph.
+// verbs implements Client and Tuner by the commands that an Executor executes: with arguments in the order of the
+// command's row, and with a parser for the output.
+type verbs struct{ to Executor }
 
-// permission classifies a verb by the changes that it makes in Ceph.
-type permission string
-
-const (
-	// mayRead is for verbs that change nothing.
-	mayRead permission = "read"
-	// mayKeep is for verbs that change only the operator's own images, objects and entries of config-key, or
-	// drop the caches of OSDs.
-	mayKeep permission = "keep"
-	// mayChange is for verbs that change settings of Ceph. They need a Tuner, and a Fence in the request.
-	mayChange permission = "change"
+var (
+	_ Client = verbs{}
+	_ Tuner  = verbs{}
 )
 
-// info is the part of a row that does not depend on the types of arguments and result.
-type info struct {
-	// name is the last part of the path in the URL of a request.
-	name       string
-	permission permission
-	question
-}
-
-func (i info) about() info { return i }
-
-// question is a command of Ceph, and the daemon that answers it.
-type question struct {
-	// command is empty if it depends on the arguments, or if the verb executes several commands.
-	command string
-	// daemon is set only if the command can be asked in a conversation. The answer must then be a JSON
-	// document, so that its end can be found in the output of a process that stays open.
-	daemon daemon
-}
-
-// daemon is a kind of daemon of Ceph.
-type daemon string
-
-const (
-	noDaemon daemon = "" // The command needs a separate process.
-	monitor  daemon = "mon"
-	manager  daemon = "mgr"
-)
-
-// verb is a row of the table: a verb with the arguments A and the result T.
-type verb[A, T any] struct {
-	info
-	// do calls the method of Client or Tuner. The fence is empty unless the permission is mayChange.
-	do func(ctx context.Context, to Client, at Connection, fence Fence, args A) (T, error)
-}
-
-// query returns the row of a mayRead verb without arguments.
-func query[T any](name, command string, from daemon, do func(Client, context.Context, Connection) (T, error)) verb[nothing, T] {
-	return reads(name, command, from, func(ctx context.Context, to Client, at Connection, _ nothing) (T, error) {
-		return do(to, ctx, at)
-	})
-}
-
-// reads returns the row of a mayRead verb with arguments.
-func reads[A, T any](name, command string, from daemon, do func(context.Context, Client, Connection, A) (T, error)) verb[A, T] {
-	return verb[A, T]{
-		info: info{name, mayRead, question{command, from}},
-		do: func(ctx context.Context, to Client, at Connection, _ Fence, args A) (T, error) {
-			return do(ctx, to, at, args)
-		},
-	}
-}
-
-// keeps returns the row of a mayKeep verb.
-func keeps[A any](name, command string, do func(context.Context, Client, Connection, A) error) verb[A, nothing] {
-	return verb[A, nothing]{
-		info: info{name, mayKeep, question{command, noDaemon}},
-		do: func(ctx context.Context, to Client, at Connection, _ Fence, args A) (nothing, error) {
-			return nothing{}, do(ctx, to, at, args)
-		},
-	}
-}
-
-// changes returns the row of a mayChange verb.
-func changes[A any](name, command string, do func(context.Context, Tuner, Connection, Fence, A) error) verb[A, nothing] {
-	return verb[A, nothing]{
-		info: info{name, mayChange, question{command, noDaemon}},
-		do: func(ctx context.Context, to Client, at Connection, fence Fence, args A) (nothing, error) {
-			tuner, is := to.(Tuner)
-			if !is {
-				return nothing{}, &InvalidError{"this ceph sidecar may not change settings"}
-			}
-			return nothing{}, do(ctx, tuner, at, fence, args)
-		},
-	}
-}
-
-// row is a verb with any types of arguments and result.
-type row interface {
-	about() info
-	carryOut(ctx context.Context, to Client, r request) (any, error)
-}
-
-// carryOut decodes the arguments, checks the deadline of the fence, and calls the method.
-func (v verb[A, T]) carryOut(ctx context.Context, to Client, r request) (any, error) {
-	args, err := arguments[A](r)
+// read executes a command that changes nothing, and parses its output.
+func read[T any](ctx context.Context, v verbs, conn Connection, parse func([]byte) (T, error), prefix string, args ...string) (T, error) {
+	var none T
+	out, err := v.to.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, nil)
 	if err != nil {
+		return none, err
+	}
+	answer, err := parse(out)
+	if err != nil {
+		return none, unreadable(prefix, err)
+	}
+	return answer, nil
+}
+
+// refusedWith reports whether Ceph refused a command with an error number. errors.Is does not suffice, because a socket
+// of the sidecar that does not exist gives ENOENT, too.
+func refusedWith(err error, number syscall.Errno) bool {
+	answer, answered := errors.AsType[*Error](err)
+	return answered && answer.Errno == int(number)
+}
+
+// Status implements Client.
+func (v verbs) Status(ctx context.Context, conn Connection) (*Status, error) {
+	return read(ctx, v, conn, parseStatus, "status")
+}
+
+// OSDMap implements Client.
+func (v verbs) OSDMap(ctx context.Context, conn Connection) (*OSDMap, error) {
+	return read(ctx, v, conn, parseOSDMap, "osd dump")
+}
+
+// OSDs implements Client.
+func (v verbs) OSDs(ctx context.Context, conn Connection) ([]OSD, error) {
+	return read(ctx, v, conn, parseOSDs, "osd df")
+}
+
+// OSDTree implements Client.
+func (v verbs) OSDTree(ctx context.Context, conn Connection) ([]OSDLocation, error) {
+	return read(ctx, v, conn, parseOSDTree, "osd tree")
+}
+
+// DF implements Client.
+func (v verbs) DF(ctx context.Context, conn Connection) (*DF, error) {
+	return read(ctx, v, conn, parseDF, "df detail")
+}
+
+// OSDPerf implements Client.
+func (v verbs) OSDPerf(ctx context.Context, conn Connection) ([]OSDLatency, error) {
+	return read(ctx, v, conn, parseOSDPerf, "osd perf")
+}
+
+// OSDIO implements Client.
+func (v verbs) OSDIO(ctx context.Context, conn Connection) ([]OSDIO, error) {
+	return read(ctx, v, conn, parseOSDIO, "osd status")
+}
+
+// PGs implements Client.
+func (v verbs) PGs(ctx context.Context, conn Connection) ([]PG, error) {
+	return read(ctx, v, conn, parsePGs, "pg dump pgs_brief")
+}
+
+// Strays implements Client.
+func (v verbs) Strays(ctx context.Context, conn Connection) (*Strays, error) {
+	return read(ctx, v, conn, parseStrays, "pg dump pgs_brief osds")
+}
+
+// PoolIO implements Client.
+func (v verbs) PoolIO(ctx context.Context, conn Connection) ([]PoolIO, error) {
+	return read(ctx, v, conn, parsePoolIO, "osd pool stats")
+}
+
+// Versions implements Client.
+func (v verbs) Versions(ctx context.Context, conn Connection) (*Versions, error) {
+	return read(ctx, v, conn, parseVersions, "versions")
+}
+
+// ConfigDump implements Client.
+func (v verbs) ConfigDump(ctx context.Context, conn Connection) ([]ConfigEntry, error) {
+	return read(ctx, v, conn, parseConfigDump, "config dump")
+}
+
+// Balancer implements Client.
+func (v verbs) Balancer(ctx context.Context, conn Connection) (*Balancer, error) {
+	return read(ctx, v, conn, parseBalancer, "balancer status")
+}
+
+// Recovered implements Client.
+func (v verbs) Recovered(ctx context.Context, conn Connection) (*Recovered, error) {
+	return read(ctx, v, conn, parseRecovered, "pg dump sum")
+}
+
+// ConfigShow implements Client. Ceph prints the plain value, whatever format is requested.
+func (v verbs) ConfigShow(ctx context.Context, conn Connection, osd int, option string) (string, error) {
+	return read(ctx, v, conn, func(out []byte) (string, error) { return strings.TrimSpace(string(out)), nil },
+		"config show", osdWord(osd), option)
+}
+
+// ConfigHelp implements Client.
+func (v verbs) ConfigHelp(ctx context.Context, conn Connection, option string) (*OptionHelp, error) {
+	help, err := read(ctx, v, conn, parseConfigHelp, "config help", option)
+	if refusedWith(err, syscall.ENOENT) {
+		return &OptionHelp{Name: option}, nil
+	}
+	return help, err
+}
+
+// RunningConfig implements Client.
+func (v verbs) RunningConfig(ctx context.Context, conn Connection, osds []int, options []string) ([]Running, error) {
+	if len(osds) > maxAsked || len(options) > maxOptions {
+		return nil, &InvalidError{fmt.Sprintf("at most %d options of %d OSDs can be asked for at once", maxOptions, maxAsked)}
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	answers := make([]Running, len(osds))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(askedAtOnce)
+	for i, osd := range osds {
+		group.Go(func() (err error) {
+			answers[i], err = v.running(ctx, conn, osd, options)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var fence Fence
-	if v.permission == mayChange {
-		if r.Fence == nil {
-			return nil, &InvalidError{"a change needs a fence"}
-		}
-		fence = r.Fence.fence(r.received)
-		if err := fence.inTime(time.Now()); err != nil {
+	return answers, nil
+}
+
+// running asks for the whole running configuration of one OSD, defaults included, and selects the options.
+// `config show` would leave out options at their default. With the name of an option, `config show` would
+// not print the source of the value. If Ceph refuses the command, the result has Ceph's error.
+func (v verbs) running(ctx context.Context, conn Connection, osd int, options []string) (Running, error) {
+	all, err := read(ctx, v, conn, parseConfigShow, "config show-with-defaults", osdWord(osd))
+	if answer, answered := errors.AsType[*Error](err); answered {
+		return Running{OSD: osd, Error: answer.Error()}, nil
+	}
+	if err != nil {
+		return Running{}, err
+	}
+	return Running{OSD: osd, Options: slices.DeleteFunc(all, func(o RunningOption) bool { return !slices.Contains(options, o.Name) })}, nil
+}
+
+// PGsOn implements Client.
+func (v verbs) PGsOn(ctx context.Context, conn Connection, osds ...int) ([]PG, error) {
+	if err := ValidOSDs(osds); err != nil {
+		return nil, err
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var all []PG
+	for _, osd := range osds {
+		pgs, err := read(ctx, v, conn, parsePGsOn, "pg ls-by-osd", osdWord(osd))
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, pgs...)
 	}
-	return v.do(ctx, to, r.Connection, fence, args)
+	slices.SortFunc(all, func(a, b PG) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(all, func(a, b PG) bool { return a.ID == b.ID }), nil
 }
 
-// arguments decodes the arguments of a request. Missing arguments give the zero value.
-func arguments[A any](r request) (args A, err error) {
-	if len(r.Args) == 0 {
-		return args, nil
+// OKToStop implements Client. If stopping is not safe, Ceph's command fails with EBUSY. OKToStop then
+// returns Ceph's message as Reason, and no error.
+func (v verbs) OKToStop(ctx context.Context, conn Connection, osds ...int) (*Stop, error) {
+	stop, err := read(ctx, v, conn, parseStop, "osd ok-to-stop", numbers(osds)...)
+	if answer, answered := errors.AsType[*Error](err); answered && refusedWith(err, syscall.EBUSY) {
+		return &Stop{OSDs: osds, Reason: answer.Message}, nil
 	}
-	if err := decodeStrictly(bytes.NewReader(r.Args), &args); err != nil {
-		return args, &InvalidError{"the arguments cannot be read: " + err.Error()}
-	}
-	return args, nil
+	return stop, err
 }
 
-// These are the rows of the table. No code changes them.
-var (
-	statusVerb     = query("status", "status", monitor, Client.Status)
-	osdMapVerb     = query("osdMap", "osd dump", monitor, Client.OSDMap)
-	osdsVerb       = query("osds", "osd df", manager, Client.OSDs)
-	osdTreeVerb    = query("osdTree", "osd tree", monitor, Client.OSDTree)
-	dfVerb         = query("df", "df detail", monitor, Client.DF)
-	osdPerfVerb    = query("osdPerf", "osd perf", manager, Client.OSDPerf)
-	osdIOVerb      = query("osdIO", "osd status", manager, Client.OSDIO)
-	pgsVerb        = query("pgs", "pg dump pgs_brief", manager, Client.PGs)
-	straysVerb     = query("strays", "pg dump pgs_brief osds", manager, Client.Strays)
-	poolIOVerb     = query("poolIO", "osd pool stats", manager, Client.PoolIO)
-	versionsVerb   = query("versions", "versions", monitor, Client.Versions)
-	configDumpVerb = query("configDump", "config dump", monitor, Client.ConfigDump)
-	balancerVerb   = query("balancer", "balancer status", noDaemon, Client.Balancer)
-	recoveredVerb  = query("recovered", "pg dump sum", manager, Client.Recovered)
-
-	configShowVerb = reads("configShow", "config show", noDaemon, func(ctx context.Context, to Client, at Connection, a configShowArgs) (string, error) {
-		return to.ConfigShow(ctx, at, a.OSD, a.Option)
-	})
-	configHelpVerb = reads("configHelp", "config help", monitor, func(ctx context.Context, to Client, at Connection, a optionArgs) (*OptionHelp, error) {
-		return to.ConfigHelp(ctx, at, a.Option)
-	})
-	runningConfigVerb = reads("runningConfig", "config show-with-defaults", manager, func(ctx context.Context, to Client, at Connection, a runningArgs) ([]Running, error) {
-		return to.RunningConfig(ctx, at, a.OSDs, a.Options)
-	})
-	pgsOnVerb = reads("pgsOn", "pg ls-by-osd", manager, func(ctx context.Context, to Client, at Connection, a osdsArgs) ([]PG, error) {
-		return to.PGsOn(ctx, at, a.OSDs...)
-	})
-	okToStopVerb = reads("okToStop", "osd ok-to-stop", noDaemon, func(ctx context.Context, to Client, at Connection, a osdsArgs) (*Stop, error) {
-		return to.OKToStop(ctx, at, a.OSDs...)
-	})
-
-	dropOSDCachesVerb = keeps("dropOSDCaches", "tell cache drop", func(ctx context.Context, to Client, at Connection, _ nothing) error {
-		return to.DropOSDCaches(ctx, at)
-	})
-	getKeyVerb = reads("getKey", "config-key get", noDaemon, func(ctx context.Context, to Client, at Connection, a keyArgs) (keyAnswer, error) {
-		value, found, err := to.GetKey(ctx, at, a.Key)
-		return keyAnswer{value, found}, err
-	})
-	setKeyVerb = keeps("setKey", "config-key set", func(ctx context.Context, to Client, at Connection, a keyArgs) error {
-		return to.SetKey(ctx, at, a.Key, a.Value)
-	})
-	removeKeyVerb = keeps("removeKey", "config-key rm", func(ctx context.Context, to Client, at Connection, a keyArgs) error {
-		return to.RemoveKey(ctx, at, a.Key)
-	})
-	imagesVerb = reads("images", "rbd ls", noDaemon, func(ctx context.Context, to Client, at Connection, a imageArgs) ([]string, error) {
-		return to.Images(ctx, at, a.Pool, a.Prefix)
-	})
-	removeImageVerb = keeps("removeImage", "", func(ctx context.Context, to Client, at Connection, a imageArgs) error {
-		return to.RemoveImage(ctx, at, a.Pool, a.Image)
-	})
-	objectsVerb = reads("objects", "rados ls", noDaemon, func(ctx context.Context, to Client, at Connection, a objectArgs) ([]string, error) {
-		return to.Objects(ctx, at, a.Pool, a.Namespace, a.Prefix, a.Limit)
-	})
-	removeObjectsVerb = keeps("removeObjects", "rados rm", func(ctx context.Context, to Client, at Connection, a objectArgs) error {
-		return to.RemoveObjects(ctx, at, a.Pool, a.Namespace, a.Objects)
-	})
-
-	setPoolOptionVerb = changes("setPoolOption", "osd pool set", func(ctx context.Context, to Tuner, at Connection, f Fence, a poolOptionArgs) error {
-		return to.SetPoolOption(ctx, at, f, a.Pool, a.Option, a.Value)
-	})
-	unsetPoolOptionVerb = changes("unsetPoolOption", "osd pool set", func(ctx context.Context, to Tuner, at Connection, f Fence, a poolOptionArgs) error {
-		return to.UnsetPoolOption(ctx, at, f, a.Pool, a.Option)
-	})
-	setConfigVerb = changes("setConfig", "config set", func(ctx context.Context, to Tuner, at Connection, f Fence, a configArgs) error {
-		return to.SetConfig(ctx, at, f, a.Who, a.Option, a.Value)
-	})
-	removeConfigVerb = changes("removeConfig", "config rm", func(ctx context.Context, to Tuner, at Connection, f Fence, a configArgs) error {
-		return to.RemoveConfig(ctx, at, f, a.Who, a.Option)
-	})
-	setBalancerVerb = changes("setBalancer", "", func(ctx context.Context, to Tuner, at Connection, f Fence, a switchArgs) error {
-		return to.SetBalancer(ctx, at, f, a.On)
-	})
-	setFlagVerb = changes("setFlag", "", func(ctx context.Context, to Tuner, at Connection, f Fence, a switchArgs) error {
-		return to.SetFlag(ctx, at, f, a.Flag, a.On)
-	})
-	placePGsVerb = changes("placePGs", "osd pg-upmap", func(ctx context.Context, to Tuner, at Connection, f Fence, a placeArgs) error {
-		return to.PlacePGs(ctx, at, f, a.Pool, a.PGs)
-	})
-	setNoUpVerb = changes("setNoUp", "", func(ctx context.Context, to Tuner, at Connection, f Fence, a noUpArgs) error {
-		return to.SetNoUp(ctx, at, f, a.OSD, a.On)
-	})
-	markOSDsDownVerb = changes("markOSDsDown", "osd down", func(ctx context.Context, to Tuner, at Connection, f Fence, a osdsArgs) error {
-		return to.MarkOSDsDown(ctx, at, f, a.OSDs)
-	})
-)
-
-// verbs returns all rows, by the name of the verb.
-func verbs() map[string]row {
-	all := map[string]row{}
-	for _, v := range []row{
-		statusVerb, osdMapVerb, osdsVerb, osdTreeVerb, dfVerb, osdPerfVerb, osdIOVerb, pgsVerb,
-		straysVerb, poolIOVerb, versionsVerb, configDumpVerb, balancerVerb, recoveredVerb, configShowVerb,
-		configHelpVerb, runningConfigVerb, pgsOnVerb, okToStopVerb, dropOSDCachesVerb, getKeyVerb,
-		setKeyVerb, removeKeyVerb, imagesVerb, removeImageVerb, objectsVerb, removeObjectsVerb,
-		setPoolOptionVerb, unsetPoolOptionVerb, setConfigVerb, removeConfigVerb, setBalancerVerb,
-		setFlagVerb, placePGsVerb, setNoUpVerb, markOSDsDownVerb,
-	} {
-		all[v.about().name] = v
-	}
-	return all
+// DropOSDCaches implements Client.
+func (v verbs) DropOSDCaches(ctx context.Context, conn Connection) error {
+	return v.keep(ctx, conn, "tell osd.* cache drop")
 }
 
-// These types hold arguments and results of verbs on the wire.
-type (
-	nothing struct{}
+// keep executes a command that changes only what is the operator's own.
+func (v verbs) keep(ctx context.Context, conn Connection, prefix string, args ...string) error {
+	_, err := v.to.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, nil)
+	return err
+}
 
-	configShowArgs struct {
-		OSD    int    `json:"osd"`
-		Option string `json:"option"`
+// GetKey implements Client.
+func (v verbs) GetKey(ctx context.Context, conn Connection, key string) (string, bool, error) {
+	out, err := v.to.Execute(ctx, conn, Command{Prefix: "config-key get", Args: []string{key}}, nil)
+	if refusedWith(err, syscall.ENOENT) {
+		return "", false, nil
 	}
-	keyArgs struct {
-		Key   string `json:"key"`
-		Value string `json:"value,omitempty"`
-	}
-	keyAnswer struct {
-		Value string `json:"value"`
-		Found bool   `json:"found"`
-	}
-	imageArgs struct {
-		Pool   string `json:"pool"`
-		Prefix string `json:"prefix,omitempty"`
-		Image  string `json:"image,omitempty"`
-	}
-	objectArgs struct {
-		Pool      string   `json:"pool"`
-		Namespace string   `json:"namespace,omitempty"`
-		Prefix    string   `json:"prefix,omitempty"`
-		Limit     int      `json:"limit,omitempty"`
-		Objects   []string `json:"objects,omitempty"`
-	}
-	optionArgs struct {
-		Option string `json:"option"`
-	}
-	runningArgs struct {
-		OSDs    []int    `json:"osds"`
-		Options []string `json:"options"`
-	}
-	osdsArgs struct {
-		OSDs []int `json:"osds"`
-	}
+	return string(out), err == nil, err
+}
 
-	poolOptionArgs struct {
-		Pool   string `json:"pool"`
-		Option string `json:"option"`
-		Value  string `json:"value,omitempty"`
+// SetKey implements Client.
+func (v verbs) SetKey(ctx context.Context, conn Connection, key, value string) error {
+	_, err := v.to.Execute(ctx, conn, Command{Prefix: "config-key set", Args: []string{key}, Input: value}, nil)
+	return err
+}
+
+// RemoveKey implements Client.
+func (v verbs) RemoveKey(ctx context.Context, conn Connection, key string) error {
+	return v.keep(ctx, conn, "config-key rm", key)
+}
+
+// ClientAddresses implements Client. It skips sessions without an address in the form that BlocklistClient takes.
+func (v verbs) ClientAddresses(ctx context.Context, conn Connection, monitor, user string) ([]string, error) {
+	return read(ctx, v, conn, func(out []byte) ([]string, error) { return parseSessions(out, "client."+user) }, "tell mon sessions", monitor)
+}
+
+// BlocklistClient implements Client.
+func (v verbs) BlocklistClient(ctx context.Context, conn Connection, address string, expiry time.Duration) error {
+	return v.keep(ctx, conn, "osd blocklist add", address, strconv.Itoa(int(expiry.Seconds())))
+}
+
+// Images implements Client.
+func (v verbs) Images(ctx context.Context, conn Connection, pool, prefix string) ([]string, error) {
+	if err := ownImage(prefix); err != nil {
+		return nil, err
 	}
-	configArgs struct {
-		Who    ConfigWho `json:"who"`
-		Option string    `json:"option"`
-		Value  string    `json:"value,omitempty"`
+	all, err := read(ctx, v, conn, parseImages, "rbd ls", pool)
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) }), err
+}
+
+// RemoveImage implements Client. It fails with EBUSY while a client has the image open, and for up to 30
+// seconds after a client died with the image open. It also removes the snapshots of the image, but fails with
+// EBUSY if one of them is protected.
+func (v verbs) RemoveImage(ctx context.Context, conn Connection, pool, image string) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	err := v.keep(ctx, conn, "rbd rm", pool, image)
+	if refusedWith(err, syscall.ENOTEMPTY) {
+		if err = v.keep(ctx, conn, "rbd snap purge", pool, image); err == nil {
+			err = v.keep(ctx, conn, "rbd rm", pool, image)
+		}
 	}
-	placeArgs struct {
-		Pool string        `json:"pool"`
-		PGs  []PGPlacement `json:"pgs"`
+	if refusedWith(err, syscall.ENOENT) {
+		return nil
 	}
-	switchArgs struct {
-		Flag string `json:"flag,omitempty"`
-		On   bool   `json:"on"`
+	return err
+}
+
+// Objects implements Client.
+func (v verbs) Objects(ctx context.Context, conn Connection, pool, namespace, prefix string, limit int) ([]string, error) {
+	return read(ctx, v, conn, func(out []byte) ([]string, error) {
+		if len(out) == 0 {
+			return nil, nil
+		}
+		return strings.Split(string(out), "\n"), nil
+	}, "rados ls", pool, namespace, prefix, strconv.Itoa(limit))
+}
+
+// RemoveObjects implements Client.
+func (v verbs) RemoveObjects(ctx context.Context, conn Connection, pool, namespace string, objects []string) error {
+	if err := OwnObjects(pool, namespace, objects); err != nil {
+		return err
 	}
-	noUpArgs struct {
-		OSD int  `json:"osd"`
-		On  bool `json:"on"`
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for batch := range slices.Chunk(objects, maxArguments) {
+		if err := v.removeBatch(ctx, conn, pool, namespace, batch); err != nil {
+			return err
+		}
 	}
-)
+	return nil
+}
+
+// removeBatch removes objects in order. rados stops at the first missing object, so removeBatch executes it
+// again for the objects after the missing one.
+func (v verbs) removeBatch(ctx context.Context, conn Connection, pool, namespace string, batch []string) error {
+	for len(batch) > 0 {
+		err := v.keep(ctx, conn, "rados rm", append([]string{pool, namespace}, batch...)...)
+		answer, answered := errors.AsType[*Error](err)
+		if !answered || !refusedWith(err, syscall.ENOENT) {
+			return err
+		}
+		missing := slices.IndexFunc(batch, func(name string) bool { return isRemovalOf(answer.Message, name) })
+		if missing < 0 {
+			return err
+		}
+		batch = batch[missing+1:]
+	}
+	return nil
+}
+
+// isRemovalOf reports whether a message of rados is about the named object: "error removing
+// POOL>NAMESPACE/NAME: (2) No such file or directory".
+func isRemovalOf(message, name string) bool {
+	before, _, found := strings.Cut(message, name+": (")
+	return found && strings.HasPrefix(before, "error removing ") && (strings.HasSuffix(before, "/") || strings.HasSuffix(before, ">"))
+}
+
+// change executes a command that changes settings.
+func (v verbs) change(ctx context.Context, conn Connection, fence Fence, prefix string, args ...string) error {
+	_, err := v.to.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, &fence)
+	return err
+}
+
+// SetPoolOption implements Tuner.
+func (v verbs) SetPoolOption(ctx context.Context, conn Connection, fence Fence, pool, option, value string) error {
+	return v.change(ctx, conn, fence, "osd pool set", pool, option, value)
+}
+
+// UnsetPoolOption implements Tuner.
+func (v verbs) UnsetPoolOption(ctx context.Context, conn Connection, fence Fence, pool, option string) error {
+	value, possible := UnsetBy(option)
+	if !possible {
+		return &InvalidError{fmt.Sprintf("%s of a pool cannot be unset", option)}
+	}
+	return v.change(ctx, conn, fence, "osd pool set", pool, option, value)
+}
+
+// SetConfig implements Tuner.
+func (v verbs) SetConfig(ctx context.Context, conn Connection, fence Fence, who ConfigWho, option, value string) error {
+	return v.change(ctx, conn, fence, "config set", who.String(), option, value)
+}
+
+// RemoveConfig implements Tuner.
+func (v verbs) RemoveConfig(ctx context.Context, conn Connection, fence Fence, who ConfigWho, option string) error {
+	return v.change(ctx, conn, fence, "config rm", who.String(), option)
+}
+
+// SetBalancer implements Tuner.
+func (v verbs) SetBalancer(ctx context.Context, conn Connection, fence Fence, on bool) error {
+	if on {
+		return v.change(ctx, conn, fence, "balancer on")
+	}
+	return v.change(ctx, conn, fence, "balancer off")
+}
+
+// SetFlag implements Tuner.
+func (v verbs) SetFlag(ctx context.Context, conn Connection, fence Fence, flag string, on bool) error {
+	if on {
+		return v.change(ctx, conn, fence, "osd set", flag)
+	}
+	return v.change(ctx, conn, fence, "osd unset", flag)
+}
+
+// PlacePGs implements Tuner.
+func (v verbs) PlacePGs(ctx context.Context, conn Connection, fence Fence, pool string, pgs []PGPlacement) error {
+	args := []string{pool}
+	for _, pg := range pgs {
+		args = append(args, pg.text())
+	}
+	return v.change(ctx, conn, fence, "osd pg-upmap", args...)
+}
+
+// SetNoUp implements Tuner.
+func (v verbs) SetNoUp(ctx context.Context, conn Connection, fence Fence, osd int, on bool) error {
+	if on {
+		return v.change(ctx, conn, fence, "osd set-group", FlagNoUp, osdWord(osd))
+	}
+	return v.change(ctx, conn, fence, "osd unset-group", FlagNoUp, osdWord(osd))
+}
+
+// MarkOSDsDown implements Tuner.
+func (v verbs) MarkOSDsDown(ctx context.Context, conn Connection, fence Fence, osds []int) error {
+	names := make([]string, len(osds))
+	for i, osd := range osds {
+		names[i] = osdWord(osd)
+	}
+	return v.change(ctx, conn, fence, "osd down", names...)
+}
+
+func osdWord(osd int) string { return "osd." + strconv.Itoa(osd) }
+
+func numbers(osds []int) []string {
+	var texts []string
+	for _, osd := range osds {
+		texts = append(texts, strconv.Itoa(osd))
+	}
+	return texts
+}

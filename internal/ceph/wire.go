@@ -10,31 +10,26 @@ import (
 )
 
 const (
-	// DefaultTimeout is the timeout of a verb whose context has no deadline.
+	// DefaultTimeout is the timeout of a command whose context has no deadline.
 	DefaultTimeout = 15 * time.Second
-	// maxTimeout is the longest timeout of a verb.
+	// maxTimeout is the longest timeout of a command.
 	maxTimeout = 30 * time.Minute
 
 	// maxRequest limits the body of a request, in bytes. It suffices for a value of config-key, or for
-	// maxPerRequest names of objects.
+	// maxArguments names of objects.
 	maxRequest = 4 << 20
-	// maxPerRequest is how many objects one request removes.
-	maxPerRequest = 1000
-
-	// pathPrefix comes before the name of the verb in the path of a URL.
-	pathPrefix = "/v1/"
+	// pathPrefix comes before the prefix of the command in the path of a URL. So metrics need not read the request.
+	pathPrefix = "/v2/"
 )
 
-// request is the body of a request. It carries the time left for the verb instead of the verb's deadline,
+// request is the body of a request. It carries the time left for the command instead of the command's deadline,
 // because the wall clock may be set meanwhile.
 type request struct {
-	Connection          Connection      `json:"connection"`
-	TimeoutMilliseconds int64           `json:"timeoutMilliseconds"`
-	Args                json.RawMessage `json:"args,omitempty"`
-	// Fence is set only for a verb that changes settings.
+	Connection          Connection `json:"connection"`
+	TimeoutMilliseconds int64      `json:"timeoutMilliseconds"`
+	Command             Command    `json:"command"`
+	// Fence is set only for a command that changes settings.
 	Fence *wireFence `json:"fence,omitempty"`
-	// received is when the request was read. The time left of Fence counts from then.
-	received time.Time
 }
 
 // wireFence is a Fence in a request. It carries both the deadline and the time left; whichever ends first
@@ -82,10 +77,10 @@ type failed struct {
 
 // failedBy returns the form of an error on the wire.
 func failedBy(err error) failed {
-	if ceph, is := errors.AsType[*Error](err); is {
+	if ceph, found := errors.AsType[*Error](err); found {
 		return failed{Ceph: ceph}
 	}
-	if key, is := errors.AsType[*UnreadableKeyError](err); is {
+	if key, found := errors.AsType[*UnreadableKeyError](err); found {
 		return failed{UnreadableKey: key}
 	}
 	_, invalid := errors.AsType[*InvalidError](err)

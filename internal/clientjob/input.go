@@ -21,12 +21,9 @@ type Input struct {
 	DatasetBytes, RoomBytes int64
 	// OSDs are the OSDs to which the scratch pool is confined; empty for all.
 	OSDs []int
-	// StandaloneFrom is the number of the run with which a standalone client begins; 0 if the client is
-	// not standalone.
-	StandaloneFrom int32
 }
 
-// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest.
+// InputOf reads the spec and the sizes from a Job. [OSDsOf] reads the rest.
 func InputOf(job *batchv1.Job) (Input, error) {
 	var in Input
 	in.DatasetBytes, _ = strconv.ParseInt(job.Annotations[AnnotationDataset], 10, 64)
@@ -50,20 +47,7 @@ func (in Input) annotations() (map[string]string, error) {
 	if len(in.OSDs) > 0 {
 		all[AnnotationOSDs] = OSDsText(in.OSDs)
 	}
-	if in.StandaloneFrom > 0 {
-		all[AnnotationStandalone] = strconv.Itoa(int(in.StandaloneFrom))
-	}
 	return all, nil
-}
-
-// StandaloneFrom returns the number of the run with which a standalone client begins. It returns false
-// if the client of the Job is not standalone, or if job is nil.
-func StandaloneFrom(job *batchv1.Job) (int32, bool) {
-	if job == nil {
-		return 0, false
-	}
-	run, err := strconv.ParseInt(job.Annotations[AnnotationStandalone], 10, 32)
-	return int32(run), err == nil
 }
 
 // OSDsOf returns the OSDs to which the scratch pool of a Job is confined; empty for all.

@@ -31,26 +31,17 @@ const (
 	workPath   = "/cephtune/work"
 	secretPath = "/etc/ceph" //nolint:gosec // This is a directory, not a secret.
 	keyFile    = secretPath + "/" + SessionKey
-	// TasksPath is the file of a standalone client's tasks.
-	TasksPath = secretPath + "/" + TasksFile
 )
 
-// These are entries of the Secret: the key that the manager shares with the runners, and the tasks
-// of a standalone client.
-const (
-	SessionKey = "session.key"
-	TasksFile  = "tasks.json"
-)
+// SessionKey is the entry of the Secret with the key that the manager shares with the runners.
+const SessionKey = "session.key"
 
 // digestFlag is the runner's flag for the digest of the Secret's files.
 const digestFlag = "--files-digest="
 
-// StandaloneGrace is how long a terminating standalone client may take for its teardown.
-const StandaloneGrace = time.Minute
-
 // jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier. Few
 // failures of a manager last longer than that. The next manager learns from the Job what to remove, and
-// reads the results of a standalone client from the logs of its pods.
+// reads the results from the logs of its pods.
 const jobStays = 7 * 24 * time.Hour
 
 // nonRoot is the ID of the pods' user and of their group, to which volumes belong.
@@ -103,8 +94,6 @@ type Spec struct {
 	// Secret is the Secret that pods mount. Digest is [runner.FilesDigest] of its files. Runners check it,
 	// because the manager may not read Secrets, and users may replace them.
 	Secret, Digest string
-	// Standalone says that the runner reads its tasks from the Secret, without a manager.
-	Standalone bool
 	// Block says that the claim is a block device.
 	Block bool
 }
@@ -164,9 +153,6 @@ func (j Spec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toler
 
 func (j Spec) podSpec() corev1.PodSpec {
 	no, user, grace := false, nonRoot, int64(15)
-	if j.Standalone {
-		grace = int64(StandaloneGrace.Seconds())
-	}
 	clients := j.Spec.Template.Clients
 	nodeSelector, tolerations := j.nodes(clients)
 	return corev1.PodSpec{
@@ -220,10 +206,6 @@ func (j Spec) client() corev1.Container {
 			{Name: "ceph", MountPath: secretPath, ReadOnly: true},
 		},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}
-	if j.Standalone {
-		c.Command = []string{runnerPath, "run", "--tasks=" + TasksPath, "--work-dir=" + workPath}
-		c.Ports = nil
 	}
 	if j.Digest != "" {
 		c.Command = append(c.Command, digestFlag+j.Digest)
@@ -356,8 +338,9 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 	return refs
 }
 
-// ClientIndex returns the index of the client in a pod, or false if the pod has no index.
-func ClientIndex(pod *corev1.Pod) (int, bool) {
+// ClientIndex returns the index of the client in a pod, or false if the pod is none of a number of clients: any user
+// may change labels.
+func ClientIndex(pod *corev1.Pod, clients int) (int, bool) {
 	i, err := strconv.Atoi(pod.Labels[batchv1.JobCompletionIndexAnnotation])
-	return i, err == nil
+	return i, err == nil && i >= 0 && i < clients
 }

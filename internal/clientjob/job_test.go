@@ -44,17 +44,14 @@ func targets() map[string]Spec {
 		j.Block = block
 		return j
 	}
-	alone := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
-	alone.Standalone = true
 	return map[string]Spec{
-		"scratch pool":           clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}),
-		"erasure-coded":          clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{}}}),
-		"existing pool":          clientsOn(v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "p"}}),
-		"claim":                  claim(v1alpha1.PersistentVolumeClaimTarget{ClaimName: "c"}, false),
-		"claim of a device":      claim(v1alpha1.PersistentVolumeClaimTarget{ClaimName: "c"}, true),
-		"template":               claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{}}, false),
-		"template of a device":   claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{VolumeMode: v1alpha1.VolumeModeBlock}}, true),
-		"a client that is alone": alone,
+		"scratch pool":         clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}),
+		"erasure-coded":        clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{}}}),
+		"existing pool":        clientsOn(v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "p"}}),
+		"claim":                claim(v1alpha1.PersistentVolumeClaimTarget{ClaimName: "c"}, false),
+		"claim of a device":    claim(v1alpha1.PersistentVolumeClaimTarget{ClaimName: "c"}, true),
+		"template":             claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{}}, false),
+		"template of a device": claim(v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{VolumeMode: v1alpha1.VolumeModeBlock}}, true),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/signature"
 )
 
-// Maker creates, changes and removes the Jobs and Secrets of sessions.
+// Maker creates, suspends and removes the Jobs and Secrets of sessions.
 type Maker struct {
 	Client client.Client
 	// MasterKey is the secret from which the keys of sessions and of signatures are derived.
@@ -22,16 +22,9 @@ type Maker struct {
 }
 
 // Files returns the files of the clients' Secret: how to reach Ceph, and the key that authenticates the manager.
-// With tasks, they are those of a standalone client, which accepts no requests and so needs no key.
-func (m Maker) Files(s Session, conf, keyring string, tasks []byte) (map[string][]byte, error) {
-	files := map[string][]byte{rook.ConfFile: []byte(conf), rook.KeyringFile: []byte(keyring)}
-	if tasks != nil {
-		files[TasksFile] = tasks
-		return files, nil
-	}
-	var err error
-	files[SessionKey], err = s.Key(m.MasterKey)
-	return files, err
+func (m Maker) Files(s Session, conf, keyring string) (map[string][]byte, error) {
+	key, err := s.Key(m.MasterKey)
+	return map[string][]byte{rook.ConfFile: []byte(conf), rook.KeyringFile: []byte(keyring), SessionKey: key}, err
 }
 
 // MakeJob creates the Job of the clients, with its signed input. Each call needs another nonce in status: so
@@ -90,17 +83,6 @@ func (m Maker) MakeBackground(ctx context.Context, j Spec, clients *batchv1.Job)
 	return job.UID, nil
 }
 
-// MarkUnreachable marks a Job that is about to be replaced, so that a restarted manager continues
-// the replacement.
-func (m Maker) MarkUnreachable(ctx context.Context, job *batchv1.Job) error {
-	before := job.DeepCopy()
-	job.Annotations[AnnotationUnreachable] = "true"
-	if err := m.Client.Patch(ctx, job, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("mark Job %s as unreachable: %w", job.Name, err)
-	}
-	return nil
-}
-
 // Suspend makes Kubernetes end the pods of a Job. The Job itself stays, because it holds the
 // session's input.
 func (m Maker) Suspend(ctx context.Context, job *batchv1.Job) error {
@@ -121,7 +103,19 @@ func (m Maker) Remove(ctx context.Context, job *batchv1.Job) error {
 	if job == nil || !job.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	policy := metav1.DeletePropagationForeground
+	return m.remove(ctx, job, metav1.DeletePropagationForeground)
+}
+
+// Abandon removes a Job without waiting for its pods, even if the Job is being deleted already. Kubernetes removes the
+// pods once their kubelets confirm that they have ended.
+func (m Maker) Abandon(ctx context.Context, job *batchv1.Job) error {
+	if job == nil {
+		return nil
+	}
+	return m.remove(ctx, job, metav1.DeletePropagationBackground)
+}
+
+func (m Maker) remove(ctx context.Context, job *batchv1.Job, policy metav1.DeletionPropagation) error {
 	err := m.Client.Delete(ctx, job, &client.DeleteOptions{
 		PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &job.UID},
 	})

@@ -49,65 +49,58 @@ func specOf() Spec {
 
 func TestInputOfASessionIsReadBack(t *testing.T) {
 	m, j := makerOf(t), specOf()
-	in := Input{DatasetBytes: 1 << 30, RoomBytes: 5, OSDs: []int{3, 1}, StandaloneFrom: 2}
+	in := Input{DatasetBytes: 1 << 30, RoomBytes: 5, OSDs: []int{3, 1}}
 	job, err := m.MakeJob(t.Context(), j, in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := InputOf(job)
 	got.OSDs = OSDsOf(job)
-	got.StandaloneFrom, _ = StandaloneFrom(job)
 	in.Spec = j.Spec
 	if diff := cmp.Diff(in, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if _, alone := StandaloneFrom(nil); alone {
-		t.Error("a standalone client without a Job")
+}
+
+func TestSecretOfTheClients(t *testing.T) {
+	m, j := makerOf(t), specOf()
+	files, err := m.Files(j.Session, "conf", "keyring")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Secret, j.Digest = SecretName(j.Session, "nonce"), runner.FilesDigest(files)
+	job, err := m.MakeJob(t.Context(), j, Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, digest := SecretIn(job); name != j.Secret || digest != j.Digest {
+		t.Errorf("the pods mount %s with digest %q", name, digest)
+	}
+	for range 2 { // A restarted manager makes it again.
+		if err := m.MakeSecret(t.Context(), j, job, files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := &corev1.Secret{}
+	if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Session.Name + "-nonce"}, secret); err != nil {
+		t.Fatal(err)
+	}
+	if len(secret.Data[SessionKey]) != runner.KeyBytes || !metav1.IsControlledBy(secret, job) {
+		t.Errorf("Secret %s: a key of %d bytes, owners %v", secret.Name, len(secret.Data[SessionKey]), secret.OwnerReferences)
 	}
 }
 
-func TestSecretOfAStandaloneClientHasNoKey(t *testing.T) {
-	for _, tasks := range [][]byte{nil, []byte("[]")} {
-		m, j := makerOf(t), specOf()
-		files, err := m.Files(j.Session, "conf", "keyring", tasks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		j.Secret, j.Digest = SecretName(j.Session, "nonce"), runner.FilesDigest(files)
-		job, err := m.MakeJob(t.Context(), j, Input{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name, digest := SecretIn(job); name != j.Secret || digest != j.Digest {
-			t.Errorf("the pods mount %s with digest %q", name, digest)
-		}
-		for range 2 { // A restarted manager makes it again.
-			if err := m.MakeSecret(t.Context(), j, job, files); err != nil {
-				t.Fatal(err)
-			}
-		}
-		secret := &corev1.Secret{}
-		if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Session.Name + "-nonce"}, secret); err != nil {
-			t.Fatal(err)
-		}
-		_, hasKey := secret.Data[SessionKey]
-		if _, hasTasks := secret.Data[TasksFile]; hasKey == hasTasks || hasTasks != (tasks != nil) || !metav1.IsControlledBy(secret, job) {
-			t.Errorf("Secret %s: key %t, tasks %t", secret.Name, hasKey, hasTasks)
-		}
-	}
-}
-
-func TestJobIsMarkedSuspendedAndRemoved(t *testing.T) {
+func TestJobIsSuspendedAndRemoved(t *testing.T) {
 	m, j := makerOf(t), specOf()
 	job, err := m.MakeJob(t.Context(), j, Input{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.MarkUnreachable(t.Context(), job), m.Suspend(t.Context(), job), m.Suspend(t.Context(), job)); err != nil {
+	if err := errors.Join(m.Suspend(t.Context(), job), m.Suspend(t.Context(), job)); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); err != nil || !*job.Spec.Suspend || job.Annotations[AnnotationUnreachable] == "" {
-		t.Errorf("suspended %v, annotations %v, %v", job.Spec.Suspend, job.Annotations, err)
+	if err := m.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); err != nil || !*job.Spec.Suspend {
+		t.Errorf("suspended %v, %v", job.Spec.Suspend, err)
 	}
 	for _, removed := range []*batchv1.Job{job, job, nil} {
 		if err := m.Remove(t.Context(), removed); err != nil {

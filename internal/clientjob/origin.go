@@ -15,8 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/signature"
 )
 
-// These are annotations of the Job. Together, all but AnnotationUnreachable store the input of the
-// session.
+// These are annotations of the Job. Together they store the input of the session.
 const (
 	// AnnotationSpec is the spec, and AnnotationDataset is how many bytes each client prefills.
 	AnnotationSpec    = "cephtune.dev/spec"
@@ -26,13 +25,20 @@ const (
 	// AnnotationOSDs has the IDs of the OSDs to which the scratch pool is confined, separated by
 	// commas. A restarted manager reads them.
 	AnnotationOSDs = "cephtune.dev/osds"
-	// AnnotationUnreachable marks a Job that is about to be replaced, so that a restarted
-	// manager continues the replacement.
-	AnnotationUnreachable = "cephtune.dev/unreachable"
-	// AnnotationStandalone marks the Job of a standalone client. Its value is the number of the run
-	// with which the client begins.
-	AnnotationStandalone = "cephtune.dev/alone-from-run"
 )
+
+// The version of the operator before this one let a client that it could not reach work alone. annotationAlone marks
+// the Job of such a client, and annotationUnreachable a Job that the client was about to replace.
+const (
+	annotationAlone       = "cephtune.dev/alone-from-run"
+	annotationUnreachable = "cephtune.dev/unreachable"
+)
+
+// WorksAlone reports whether the version of the operator before this one let the client of a Job work alone, or was about
+// to do that. job may be nil.
+func WorksAlone(job *batchv1.Job) bool {
+	return job != nil && (job.Annotations[annotationAlone] != "" || job.Annotations[annotationUnreachable] != "")
+}
 
 // annotationSeal has the signature of a Job that the version of the operator before this one made.
 const annotationSeal = "cephtune.dev/seal"
@@ -151,11 +157,11 @@ func backgroundStatement(b *v1alpha1.CephBenchmark, clients, job *batchv1.Job) s
 	}
 }
 
-// input returns the annotations that store the input of a session. AnnotationUnreachable is not among them: the
-// manager sets it later, and a user who can forge it can delete the Job as well.
+// input returns the annotations that store the input of a session. annotationUnreachable is not among them:
+// the version before set it later, and a user who can forge it can delete the Job as well.
 func input(job *batchv1.Job) map[string]string {
 	values := map[string]string{} // A missing annotation differs from an empty one.
-	for _, name := range []string{AnnotationSpec, AnnotationDataset, AnnotationStandalone, AnnotationRoom, AnnotationOSDs} {
+	for _, name := range []string{AnnotationSpec, AnnotationDataset, annotationAlone, AnnotationRoom, AnnotationOSDs} {
 		if text, exists := job.Annotations[name]; exists {
 			values[name] = text
 		}

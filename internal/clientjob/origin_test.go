@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/signature"
 )
 
 const (
@@ -44,13 +45,13 @@ func TestOriginOfAJob(t *testing.T) {
 		want string
 	}{
 		"recorded":                           {made: "made", want: ours},
-		"marked later":                       {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationUnreachable] = "true" }, "made", ours},
+		"marked later":                       {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[annotationUnreachable] = "true" }, "made", ours},
 		"another spec":                       {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationSpec] = "{ }" }, "made", changed},
 		"another dataset":                    {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationDataset] = "8" }, "made", changed},
 		"more room":                          {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationRoom] = "9" }, "made", changed},
 		"other OSDs":                         {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationOSDs] = "3" }, "made", changed},
 		"no OSDs":                            {func(_ *Maker, _ *Spec, job *batchv1.Job) { delete(job.Annotations, AnnotationOSDs) }, "made", changed},
-		"alone":                              {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationStandalone] = "" }, "made", changed},
+		"alone":                              {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[annotationAlone] = "" }, "made", changed},
 		"a new master key":                   {func(m *Maker, _ *Spec, _ *batchv1.Job) { m.MasterKey = make([]byte, 32) }, "made", changed},
 		"a copy, after the UID was recorded": {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.UID = "copy" }, "made", replaced},
 		"a copy, before":                     {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.UID = "copy" }, "", unrecorded},
@@ -76,6 +77,31 @@ func TestOriginOfAJob(t *testing.T) {
 			got, err := m.Origin(j.Benchmark, j.Session, job, c.made)
 			wantOrigin(t, got, err, c.want)
 		})
+	}
+}
+
+// The version before signed the annotation of a client that worked alone.
+func TestAClientOfTheVersionBeforeThatWorksAlone(t *testing.T) {
+	m, j := makerOf(t), specOf()
+	job, err := m.MakeJob(t.Context(), j, Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if WorksAlone(nil) || WorksAlone(job) {
+		t.Error("a client of this version works alone")
+	}
+	job.UID, job.Annotations[annotationAlone] = "made", "1"
+	statement, err := clientsStatement(j.Benchmark, j.Session, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.Annotations[signature.Annotation], err = statement.Sign(m.MasterKey); err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Origin(j.Benchmark, j.Session, job, "made")
+	wantOrigin(t, got, err, ours)
+	if !WorksAlone(job) {
+		t.Error("the client does not work alone")
 	}
 }
 

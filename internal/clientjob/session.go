@@ -51,5 +51,5 @@ func (s Session) derive(master []byte, role string) ([]byte, error) {
 func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
 
 // SecretName returns the name of the Secret. The nonce makes it differ from the name of any other Secret, such as
-// the Secret of a client that a standalone client replaces.
+// that of a Job that the operator has replaced.
 func SecretName(s Session, nonce string) string { return s.Name + "-" + nonce }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
@@ -14,7 +16,8 @@ import (
 )
 
 // Followers follow the runners of a session by long polls. They call the function news when a runner reports
-// something new, stops answering, or answers again. They are safe for concurrent use.
+// something new, stops answering, or answers again. Runners may be hostile, so both polls and calls of news have a
+// rate. Followers are safe for concurrent use.
 type Followers struct {
 	dial    Dial
 	memory  *limits.Account
@@ -24,12 +27,17 @@ type Followers struct {
 
 	mu      sync.Mutex
 	runners map[int]*follower
+	pace    *rate.Limiter // of the calls of news
+	pending bool          // news is about to be called
 }
 
 // NewFollowers returns followers that follow no runner yet. They stop following when ctx ends. They charge the account
 // memory for the runners' answers and for the snapshots that they keep; it may be nil.
 func NewFollowers(ctx context.Context, dial Dial, memory *limits.Account, now func() time.Time, news func()) *Followers {
-	return &Followers{dial: dial, memory: memory, now: now, news: news, context: ctx, runners: map[int]*follower{}}
+	return &Followers{
+		dial: dial, memory: memory, now: now, news: news, context: ctx,
+		runners: map[int]*follower{}, pace: rate.NewLimiter(rate.Every(newsEvery), burst),
+	}
 }
 
 // Dial returns an API client for the runner at an address. Client and runner share the key. While the client reads an
@@ -124,18 +132,24 @@ func (s *Followers) begin(address string, key []byte) *follower {
 
 // These control the polling of a runner. The runner may delay an answer by pollWait, and a poll
 // fails after pollTimeout. After a failed poll, the pause is pollAgain. Each further failure
-// doubles the pause, up to pollAtMost.
+// doubles the pause, up to pollAtMost. Also after successful polls, one runner is polled only once in pollEvery on
+// average, and all runners together cause one call of news in newsEvery. A phase begins and ends in bursts of news,
+// which need not wait.
 const (
 	pollWait    = 25 * time.Second
 	pollTimeout = pollWait + 10*time.Second
 	pollAgain   = 250 * time.Millisecond
 	pollAtMost  = 2 * time.Second
+	pollEvery   = 250 * time.Millisecond
+	newsEvery   = 100 * time.Millisecond
+	burst       = 20
 )
 
 // poll requests the snapshots of a runner, one after the other, until ctx ends.
 func (s *Followers) poll(ctx context.Context, f *follower) {
 	after, again := int64(-1), pollAgain
-	for ctx.Err() == nil {
+	pace := rate.NewLimiter(rate.Every(pollEvery), burst)
+	for pace.Wait(ctx) == nil {
 		asked, cancel := context.WithTimeout(ctx, pollTimeout)
 		snapshot, err := f.client.Snapshot(asked, after, pollWait)
 		cancel()
@@ -146,7 +160,7 @@ func (s *Followers) poll(ctx context.Context, f *follower) {
 			err = f.held.Resize(limits.Size(snapshot))
 		}
 		if s.note(f, snapshot, err) {
-			s.news()
+			s.announce()
 		}
 		if err == nil {
 			after, again = snapshot.Version, pollAgain
@@ -158,6 +172,22 @@ func (s *Followers) poll(ctx context.Context, f *follower) {
 		}
 		again = min(2*again, pollAtMost)
 	}
+}
+
+// announce calls news as soon as its rate allows. Until then, further calls of announce have no effect.
+func (s *Followers) announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending {
+		return
+	}
+	s.pending = true
+	time.AfterFunc(s.pace.Reserve().Delay(), func() {
+		s.mu.Lock()
+		s.pending = false
+		s.mu.Unlock()
+		s.news()
+	})
 }
 
 // note stores the outcome of a poll, and reports whether it is news.

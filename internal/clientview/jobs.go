@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/pages"
 )
 
 // Jobs reads the Jobs of sessions, their pods, and Kubernetes' warnings about them.
@@ -73,6 +74,10 @@ func (j Jobs) PodsNamed(ctx context.Context, namespace string, jobs ...string) (
 // reads events to find the reason.
 const hintAfter = 5 * time.Second
 
+// maxWarnings is about how many warnings Hint reads. Kubernetes counts repeated warnings in few events, but users can
+// create any number of them.
+const maxWarnings = 100
+
 // Hint returns Kubernetes' last warning about a Job whose pods do not start, or about one of the
 // pods; "" without a warning, or before hintAfter has passed. Only these warnings show problems of
 // quotas, pod security and mounts.
@@ -81,17 +86,24 @@ func (j Jobs) Hint(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, now
 	if stuck == nil || now.Sub(job.CreationTimestamp.Time) <= hintAfter {
 		return "", nil
 	}
-	var events corev1.EventList
-	err := j.Reader.List(ctx, &events, client.InNamespace(stuck.GetNamespace()), client.MatchingFields{
+	var latest corev1.Event
+	read := 0
+	warnings := pages.Of[corev1.EventList](ctx, j.Reader, client.InNamespace(stuck.GetNamespace()), client.MatchingFields{
 		"involvedObject.uid": string(stuck.GetUID()), "type": corev1.EventTypeWarning,
 	})
-	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
-		return "", fmt.Errorf("read the events of %s: %w", stuck.GetName(), err)
+	for page, err := range warnings {
+		if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
+			return "", fmt.Errorf("read the events of %s: %w", stuck.GetName(), err)
+		}
+		for _, event := range page.Items {
+			if !timeOf(event).Before(timeOf(latest)) {
+				latest = event
+			}
+		}
+		if read += len(page.Items); read >= maxWarnings {
+			break
+		}
 	}
-	if len(events.Items) == 0 {
-		return "", nil
-	}
-	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return timeOf(a).Compare(timeOf(b)) })
 	return latest.Message, nil
 }
 

@@ -51,7 +51,7 @@ func Waiting(pods []corev1.Pod, wanted int, hint string) (o kstatus.Outcome, wai
 	if o, waits := firstWaiting(pods, ""); waits {
 		return o, true
 	}
-	running := len(Addresses(pods))
+	running := len(Addresses(pods, wanted))
 	o = kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: fmt.Sprintf("%d of %d clients run.", running, wanted)}
 	if hint != "" {
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonClientsNotStarted, Message: o.Message + " Kubernetes warns: " + hint}
@@ -68,7 +68,7 @@ func BackgroundWaiting(pods []corev1.Pod, hint string) (o kstatus.Outcome, waits
 	if hint != "" {
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonClientsNotStarted, Message: "The pod of the background load does not run. Kubernetes warns: " + hint}
 	}
-	return o, len(Addresses(pods)) == 0
+	return o, len(Addresses(pods, 1)) == 0
 }
 
 func firstWaiting(pods []corev1.Pod, of string) (o kstatus.Outcome, waits bool) {
@@ -81,17 +81,20 @@ func firstWaiting(pods []corev1.Pod, of string) (o kstatus.Outcome, waits bool) 
 	return kstatus.Outcome{}, false
 }
 
-// Lost returns why the pods of a Job cannot continue, or false if they can.
-func Lost(job *batchv1.Job, pods []corev1.Pod) (message string, lost bool) {
+// Lost returns why the pods of a Job with a number of clients cannot continue, or false if they can.
+func Lost(job *batchv1.Job, pods []corev1.Pod, count int) (message string, lost bool) {
 	clients := map[int]string{}
 	for i := range pods {
-		if index, exists := clientjob.ClientIndex(&pods[i]); exists {
-			if other := clients[index]; other != "" {
-				return fmt.Sprintf("Pods %s and %s are both client %d, so one of them is not the operator's.", other, pods[i].Name, index), true
-			}
+		index, exists := clientjob.ClientIndex(&pods[i], count)
+		other := clients[index]
+		if exists {
 			clients[index] = pods[i].Name
 		}
 		switch pod := &pods[i]; {
+		case !exists:
+			return fmt.Sprintf("Pod %s has no index of a client, so it is not the operator's, or somebody changed its labels.", pod.Name), true
+		case other != "":
+			return fmt.Sprintf("Pods %s and %s are both client %d, so one of them is not the operator's.", other, pod.Name, index), true
 		case !pod.DeletionTimestamp.IsZero():
 			return fmt.Sprintf("Pod %s is being deleted, and not by the operator%s.", pod.Name, Eviction(pod)), true
 		case PodEnded(pod):
@@ -120,11 +123,12 @@ func neverBegins(pod *corev1.Pod) bool {
 	return !pod.DeletionTimestamp.IsZero() && pod.Spec.NodeName == "" && pod.Status.Phase == corev1.PodPending
 }
 
-// Addresses returns the addresses of the running pods, by client. Pods that are being deleted do not count.
-func Addresses(pods []corev1.Pod) map[int]string {
+// Addresses returns the addresses of the running pods of a number of clients, by client. Pods that are being deleted do
+// not count.
+func Addresses(pods []corev1.Pod, clients int) map[int]string {
 	addresses := map[int]string{}
 	for i := range pods {
-		index, ok := clientjob.ClientIndex(&pods[i])
+		index, ok := clientjob.ClientIndex(&pods[i], clients)
 		if ok && pods[i].Status.Phase == corev1.PodRunning && pods[i].Status.PodIP != "" && pods[i].DeletionTimestamp.IsZero() {
 			addresses[index] = net.JoinHostPort(pods[i].Status.PodIP, strconv.Itoa(runner.Port))
 		}

@@ -64,3 +64,20 @@ func TestAPodThatNeverBeginsHasEnded(t *testing.T) {
 		}
 	}
 }
+
+// Any user may change labels. A runner with another index than those of the clients would be asked for what does not
+// exist, or the operator would wait for the runner that it replaces.
+func TestAPodWithAnotherIndexIsNoClient(t *testing.T) {
+	for index, want := range map[string]bool{"0": true, "1": true, "2": false, "-1": false, "-2": false, "": false, "x": false} {
+		pods := []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Name: "s-1", Labels: map[string]string{batchv1.JobCompletionIndexAnnotation: index}},
+			Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"},
+		}}
+		if got := len(Addresses(pods, 2)) == 1; got != want {
+			t.Errorf("index %q: a client is %t, want %t", index, got, want)
+		}
+		if message, lost := Lost(&batchv1.Job{}, pods, 2); lost == want || lost && !strings.Contains(message, "Pod s-1 has no index of a client") {
+			t.Errorf("index %q: lost %t: %s", index, lost, message)
+		}
+	}
+}

@@ -28,8 +28,10 @@ const (
 	// maxSamples limits the memory of a session to 26 hours of samples: the longest phase, 24 hours, is
 	// judged at its end from all of its samples.
 	maxSamples = 26 * time.Hour / SampleEvery
-	// maxExtras limits the memory for Extras, which grow with the number of OSDs.
-	maxExtras = 12 * time.Hour / ExtraEvery
+	// maxExtras limits the number of Extras, and maxFigures the number of words in them, each of 8 bytes, that grows with
+	// the number of OSDs. With 1,000 OSDs, Extras that are older than an hour and a half lose every second of them.
+	maxExtras  = 12 * time.Hour / ExtraEvery
+	maxFigures = 4 << 20
 )
 
 // Connect returns the connection to a cluster. A Watch calls it for each sample and survey, because
@@ -166,8 +168,30 @@ func (w *Watch) look(ctx context.Context) {
 	}
 	w.samples = latest(append(w.samples, sample), int(maxSamples))
 	if more != nil {
-		w.extras = latest(append(w.extras, *more), int(maxExtras))
+		w.extras = thinned(latest(append(w.extras, *more), int(maxExtras)))
 	}
+}
+
+// words returns the number of words that an Extra takes for OSDs.
+func (x Extra) words() int { return 3*len(x.latencies) + 5*len(x.io) + 9*len(x.OSDs) }
+
+// thinned returns the Extras if they have at most maxFigures. Otherwise, it drops every second one, but not the last. So
+// the oldest are the furthest apart. It does not change the argument, which views share.
+func thinned(all []Extra) []Extra {
+	words := 0
+	for _, x := range all {
+		words += x.words()
+	}
+	if words <= maxFigures {
+		return all
+	}
+	kept := make([]Extra, 0, len(all)/2+1)
+	for i, x := range all {
+		if (len(all)-i)%2 == 1 {
+			kept = append(kept, x)
+		}
+	}
+	return kept
 }
 
 func latest[T any](all []T, limit int) []T {

@@ -119,3 +119,26 @@ func TestKeepsSamplesOfTheLongestPhase(t *testing.T) {
 		t.Errorf("a sample has the I/O of %v, want only that of busy pools", io)
 	}
 }
+
+// A day in a cluster with a thousand OSDs must leave memory for everything else in the manager.
+func TestMemoryOfALargeCluster(t *testing.T) {
+	const osds = 1000
+	var all []Extra
+	began := time.Now()
+	for i := range int(24 * time.Hour / ExtraEvery) {
+		x := Extra{time: began.Add(time.Duration(i) * ExtraEvery), latencies: make([]ceph.OSDLatency, osds), io: make([]ceph.OSDIO, osds)}
+		all = thinned(latest(append(all, x), int(maxExtras)))
+	}
+	bytes := 0
+	for _, x := range all {
+		bytes += 8 * x.words()
+	}
+	t.Logf("%d Extras, %d MiB", len(all), bytes>>20)
+	if bytes > 32<<20 {
+		t.Errorf("a day takes %d MiB, want at most 32", bytes>>20)
+	}
+	last := began.Add(24*time.Hour - ExtraEvery)
+	if !all[len(all)-1].time.Equal(last) || last.Sub(all[0].time) < 6*time.Hour {
+		t.Errorf("they are from %v to %v", all[0].time.Sub(began), all[len(all)-1].time.Sub(began))
+	}
+}

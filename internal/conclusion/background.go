@@ -17,7 +17,7 @@ import (
 func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 	id := workload.BackgroundID(run.Number)
 	run.Background = &archive.Background{
-		SpecDigest: digestOf(s.Spec.Template.BackgroundLoad), Report: report,
+		SpecDigest: digestOf([]any{s.Spec.Template.BackgroundLoad, s.Spec.Template.Background()}), Report: report,
 		StartTime: orNil(cmp.Or(s.Notes.StartedAt[id], s.Background.StartTime(id))),
 		EndTime:   orNil(cmp.Or(s.Notes.EndedAt[id], s.Background.EndTime(id))),
 	}

@@ -74,11 +74,11 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 		}
 		c.Phases = append(c.Phases, combined)
 	}
-	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: own, References: references})
+	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: own, References: references, Now: s.Now})
 	if err != nil {
 		return Conclusion{}, err
 	}
-	c.Headline = figure.Headline(&s.Spec.Template.Phases[0], c.Phases[0])
+	c.Headline = figure.Headline(&s.Spec.Template.Measured()[0], c.Phases[0])
 	c.Summary = ellipsis.Cut(c.Sentence(s.Spec), 512-len(s.Remark)) + s.Remark
 	return c, nil
 }
@@ -129,7 +129,7 @@ func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Session) {
 	status.CompletionTime = new(metav1.NewTime(s.Now))
 	status.Summary = ellipsis.Cut(c.Summary, 512)
-	status.Environment, status.SpaceEfficiency, status.OSDs = &c.environment, c.space, s.OSDs
+	status.Environment, status.SpaceEfficiency, status.PoolOSDs = &c.environment, c.space, s.PoolOSDs
 	if c.Valid == 0 {
 		setEnd(status, v1alpha1.ConditionFailed, kstatus.Outcome{
 			Reason:  v1alpha1.ReasonNoValidRun,

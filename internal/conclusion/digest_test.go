@@ -27,7 +27,7 @@ func TestPhaseDigest(t *testing.T) {
 		"nothing":             {func(*v1alpha1.BenchmarkTemplate) {}, true},
 		"the class of OSDs":   {func(t *v1alpha1.BenchmarkTemplate) { t.Target.ScratchPool.DeviceClass = "hdd" }, true},
 		"where clients run":   {func(t *v1alpha1.BenchmarkTemplate) { t.Clients.Nodes = []v1alpha1.NodeName{"a"} }, true},
-		"the background load": {func(t *v1alpha1.BenchmarkTemplate) { t.BackgroundLoad = &v1alpha1.BackgroundLoad{Fio: phase.Fio} }, true},
+		"the background load": {func(t *v1alpha1.BenchmarkTemplate) { t.BackgroundLoad = &v1alpha1.BackgroundLoad{Phase: "aside"} }, true},
 		"more clients":        {func(t *v1alpha1.BenchmarkTemplate) { t.Clients.Count = 4 }, false},
 		"what they may use":   {func(t *v1alpha1.BenchmarkTemplate) { t.Clients.Resources.CPU = resource.MustParse("2") }, false},
 		"more data":           {func(t *v1alpha1.BenchmarkTemplate) { t.Dataset.Size = "200Gi" }, false},

@@ -74,36 +74,51 @@ func courseOf(seconds int) *task.Report {
 	}}
 }
 
-// This is the largest benchmark that the API allows, with the longest sensible phase.
+// The largest benchmark that the API allows fits into the memory of a manager with the chart's limit, with the longest
+// sensible phase and with all phases of a day.
 func TestManyClientsWithLongCourses(t *testing.T) {
-	const clients, seconds = 64, 16 * 3600
+	t.Run("one phase of 16 hours", func(t *testing.T) { manyClients(t, 1, 16*3600) })
+	t.Run("16 phases of a day", func(t *testing.T) { manyClients(t, 16, 24*3600/16) })
+}
+
+// manyClients gathers and archives the reports of 64 clients on a number of phases.
+func manyClients(t *testing.T, phases, seconds int) {
+	t.Helper()
+	const clients = 64
 	bounded.Within(t, func(t *testing.T) {
-		_, seen := reporters(t, clients, courseOf(seconds))
+		budget := limits.NewBudget(bounded.ForClients)
 		gathered := &Gathering{}
-		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		gathered.Charge(budget.Open())
+		_, seen := reporters(t, clients, courseOf(seconds))
+		run := &archive.Run{Number: 1, State: v1alpha1.RunValid, RawOutput: v1alpha1.RawOutputAlways}
+		for i := range phases {
+			told, err := gathered.fetch(t.Context(), seen, 1, fmt.Sprint("r1-", i), engine.Timing{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			observation, err := told.observer.Observation()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := observation.Result.Write; d.Operations != 1000*clients || d.Series == nil || d.Series.Len() != seconds {
+				t.Errorf("phase %d: %d operations, with a course: %t", i, d.Operations, d.Series != nil)
+			}
+			run.Phases = append(run.Phases, archive.Phase{Name: v1alpha1.PhaseName(fmt.Sprint(i)), Observation: &observation})
+		}
+		for i := range run.Phases {
+			run.Phases[i].Clients = gathered.tasks[fmt.Sprint("r1-", i)].reports
+		}
+		run.Dropped = gathered.dropped
+		t.Logf("the gathering holds %d MiB", (bounded.ForClients-budget.Free())>>20)
+		data, err := archive.Marshal(run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		observation, err := told.observer.Observation()
-		if err != nil {
+		if run, err = archive.Unmarshal(data); err != nil {
 			t.Fatal(err)
 		}
-		if d := observation.Result.Write; d.Operations != 1000*clients || d.Series == nil || d.Series.Len() != seconds {
-			t.Errorf("%d operations, with a course: %t", d.Operations, d.Series != nil)
-		}
-		data, err := archive.Marshal(&archive.Run{
-			Number: 1, State: v1alpha1.RunValid, RawOutput: v1alpha1.RawOutputAlways, Dropped: gathered.dropped,
-			Phases: []archive.Phase{{Name: "a", Observation: &observation, Clients: told.reports}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, err := archive.Unmarshal(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(run.Phases[0].Clients) != clients || !slices.Equal(run.Dropped[:2], archive.Parts()[:2]) {
-			t.Errorf("%d clients, dropped %v", len(run.Phases[0].Clients), run.Dropped)
+		if len(run.Phases) != phases || len(run.Phases[0].Clients) != clients || !slices.Equal(run.Dropped[:2], archive.Parts()[:2]) {
+			t.Errorf("%d phases, %d clients, dropped %v", len(run.Phases), len(run.Phases[0].Clients), run.Dropped)
 		}
 	})
 }

@@ -25,11 +25,17 @@ func TestProgress(t *testing.T) {
 		want, text string
 		end        *metav1.Time
 	}{
-		"before the first run":          {want: "0/3 runs", step: "starting clients", text: "starting clients"},
-		"the first run begins":          {status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{running}}, want: "0/3 runs", end: at(38)},
-		"its duration is unknown":       {status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{running}}, unplanned: true, want: "0/3 runs"},
-		"the estimate is not repeated":  {status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{running}, Progress: &v1alpha1.Progress{EstimatedCompletionTime: at(7)}}, want: "0/3 runs", end: at(7)},
-		"a run tells how long all take": {status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{valid, second}, Progress: &v1alpha1.Progress{EstimatedCompletionTime: at(7)}}, want: "1/3 runs", end: at(24)},
+		"before the first run":    {want: "0/3 runs", step: "starting clients", text: "starting clients"},
+		"the first run begins":    {status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{running}}, want: "0/3 runs", end: at(38)},
+		"its duration is unknown": {status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{running}}, unplanned: true, want: "0/3 runs"},
+		"the estimate is not repeated": {
+			status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{running}, Progress: &v1alpha1.Progress{EstimatedCompletionTime: at(7)}},
+			want:   "0/3 runs", end: at(7),
+		},
+		"a run tells how long all take": {
+			status: v1alpha1.CephBenchmarkStatus{Runs: []v1alpha1.BenchmarkRun{valid, second}, Progress: &v1alpha1.Progress{EstimatedCompletionTime: at(7)}},
+			want:   "1/3 runs", end: at(24),
+		},
 		"no news of the step": {
 			status: v1alpha1.CephBenchmarkStatus{Progress: &v1alpha1.Progress{Step: "phase p1"}}, want: "0/3 runs", text: "phase p1",
 		},

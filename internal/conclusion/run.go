@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -30,31 +28,28 @@ type Run struct {
 	archive.Run
 	// Invalid is the reason in one word, for metrics; "" for a valid run.
 	Invalid string
-	// standalone says that a standalone client executed the run. Status gets the start time of such a run only
-	// together with the run's outcome.
-	standalone bool
 }
 
 // Judge returns the outcome of a run. The run is invalid for the reason in wrong or, if wrong is empty, for
 // the first reason that Judge finds. If fatal is true, the run is failed instead of invalid, because no other
 // run can be valid.
-func (s Session) Judge(number int32, wrong string, fatal bool, told Reports) (Run, error) {
-	run := Run{standalone: s.Standalone, Run: archive.Run{
+func (s Session) Judge(number int32, wrong string, fatal bool, gathered Reports) (Run, error) {
+	run := Run{Run: archive.Run{
 		SchemaVersion: archive.SchemaVersion, Number: number,
 		StartTime: s.Notes.StartedAt[workload.TaskID(number, s.Script.Phases[0].Name)], EndTime: s.Now,
 		InitialState: s.Script.Found(number, s.Tasks), RawOutput: s.Spec.RawOutput,
-		Placement: placementOf(s.Pools, s.PGs), Dropped: told.Dropped,
+		Placement: placementOf(s.Pools, s.PGs), Dropped: gathered.Dropped,
 	}}
-	for i := range told.Phases {
-		phase, why, err := s.phase(number, i, told.Phases[i])
+	for i := range gathered.Phases {
+		phase, cause, err := s.phase(number, i, gathered.Phases[i])
 		if err != nil {
 			return Run{}, err
 		}
-		wrong = cmp.Or(wrong, why)
+		wrong = cmp.Or(wrong, cause)
 		run.Phases = append(run.Phases, phase)
 	}
-	if told.Background != nil {
-		wrong = cmp.Or(wrong, s.judgeBackground(&run.Run, told.Background))
+	if gathered.Background != nil {
+		wrong = cmp.Or(wrong, s.judgeBackground(&run.Run, gathered.Background))
 	}
 	var err error
 	if run.Environment, err = json.Marshal(s.Detail); err != nil {
@@ -76,17 +71,17 @@ func OfArchive(run *archive.Run) Run { return Run{Run: *run, Invalid: invalid(ru
 
 // phase judges one phase of a run. It returns the reason if the phase makes the run invalid, and ""
 // otherwise.
-func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string, error) {
+func (s Session) phase(run int32, i int, gathered *Gathered) (archive.Phase, string, error) {
 	p, id := s.Script.Phases[i], workload.TaskID(run, s.Script.Phases[i].Name)
 	start, end := s.Notes.StartedAt[id], s.Notes.EndedAt[id]
 	phase := archive.Phase{
 		Name: p.Name, SpecDigest: phaseDigest(p.Spec, &s.Spec.Template), StartTime: orNil(start), EndTime: orNil(end),
-		Clients: told.reports, OSDLatencies: s.OSDLatencies(start, end), Space: s.Space(s.TargetPools, start, end),
+		Clients: gathered.reports, OSDLatencies: s.OSDLatencies(start, end), Space: s.Space(s.TargetPools, start, end),
 	}
 	if !start.IsZero() {
 		phase.StartSpreadSeconds = new(s.Notes.Spread[id].Seconds())
 	}
-	observation, err := told.observer.Observation()
+	observation, err := gathered.observer.Observation()
 	if err != nil {
 		return phase, fmt.Sprintf("Phase %s: %v", p.Name, err), nil
 	}
@@ -117,6 +112,7 @@ func (s Session) marks(p workload.Phase, measured *result.Result, disturbances [
 	if figure.BelowRate(&s.Spec.Template, &p.Spec, measured) {
 		marks = append(marks, v1alpha1.MarkBelowRate)
 	}
+	marks = append(marks, figure.MarksOfResult(measured)...)
 	if s.Cached && reads {
 		marks = append(marks, v1alpha1.MarkCached)
 	}
@@ -207,7 +203,7 @@ func disturbedBy(p archive.Phase) quiescence.Kind {
 // Kept returns only the parts of a run that the conclusion needs. The other parts are large, and the archive
 // has them.
 func (r Run) Kept() Run {
-	kept := Run{Invalid: r.Invalid, standalone: r.standalone, Run: archive.Run{
+	kept := Run{Invalid: r.Invalid, Run: archive.Run{
 		Number: r.Number, State: r.State, Reason: r.Reason, StartTime: r.StartTime, InitialState: r.InitialState,
 	}}
 	for _, p := range r.Phases {
@@ -230,9 +226,6 @@ func (r Run) Kept() Run {
 func (r Run) Entry(results string) v1alpha1.BenchmarkRun {
 	run := v1alpha1.BenchmarkRun{
 		Number: r.Number, State: r.State, Reason: ellipsis.Cut(r.Reason, 128), InitialState: r.InitialState, Results: results,
-	}
-	if r.standalone && !r.StartTime.IsZero() {
-		run.StartTime = new(metav1.NewTime(r.StartTime))
 	}
 	if seconds, _ := r.StartSpread(); seconds > 0 {
 		run.StartSpread = figure.Decimal(seconds)

@@ -46,12 +46,10 @@ type Session struct {
 	// used before the session created any data.
 	Overhead   float64
 	UsedBefore int64
-	// OSDs names the OSDs to which the scratch pool is confined, as status shows them.
-	OSDs string
-	// Standalone says that the client is standalone. Remark is the sentence for the summary if results are
-	// from logs; "" otherwise.
-	Standalone bool
-	Remark     string
+	// PoolOSDs are the IDs of the OSDs to which the scratch pool is confined.
+	PoolOSDs []int32
+	// Remark has sentences for the summary about results from logs or without a signature; "" otherwise.
+	Remark string
 }
 
 // Workload returns digests of the phases, and the environment. An expectation may compare with a reference,

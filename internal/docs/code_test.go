@@ -91,7 +91,10 @@ func TestThePlacesOfAnEngine(t *testing.T) {
 		linked[strings.TrimPrefix(link, "../")] = true
 	}
 	found := 0
-	for _, dir := range []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/cli/load", "internal/conclusion", "internal/engine", "internal/figure", "internal/report", "internal/runner", "internal/sweepspec", "internal/target", "internal/workload"} {
+	for _, dir := range []string{
+		"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/cli/load", "internal/conclusion", "internal/engine", "internal/figure",
+		"internal/report", "internal/runner", "internal/sweepspec", "internal/target", "internal/workload",
+	} {
 		for _, name := range sourcesOf(t, dir) {
 			below := dir + "/" + filepath.Base(name)
 			if !knowsFio(t, name) {

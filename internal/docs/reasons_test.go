@@ -72,7 +72,7 @@ func isRead(parents []ast.Node) bool {
 	case *ast.CaseClause:
 		return true
 	case *ast.CallExpr:
-		reads := []string{"is", "meta.IsStatusConditionTrue", "meta.FindStatusCondition", "meta.RemoveStatusCondition"}
+		reads := []string{"isTrue", "meta.IsStatusConditionTrue", "meta.FindStatusCondition", "meta.RemoveStatusCondition"}
 		return slices.Contains(reads, types.ExprString(parent.Fun))
 	}
 	return false
@@ -81,10 +81,10 @@ func isRead(parents []ast.Node) bool {
 // passedOn are expressions that pass on a reason that was set elsewhere, and where that is.
 var passedOn = map[string]string{
 	"reason":                   "an argument of waiting or fail, or what podsWaiting and jobFailure say",
-	"p.outcome.Reason":         "a plan",
+	"p.Outcome.Reason":         "a plan",
 	"o.Reason":                 "an outcome",
 	"late.Reason":              "the patience of a plan",
-	"p.patience.Late.Reason":   "the patience of a plan",
+	"e.Reason":                 "the event of a run, from internal/conclusion",
 	"failing.Reason":           "a condition",
 	"failed.Reason":            "a condition",
 	"complete.Reason":          "a condition",
@@ -101,12 +101,12 @@ func said(t *testing.T) []ast.Expr {
 	var found []ast.Expr
 	for _, dir := range setters {
 		for _, file := range sources(t, dir) {
-			inspect(file, func(n ast.Node, parents []ast.Node) {
+			inspect(file, func(n ast.Node, _ []ast.Node) {
 				switch n := n.(type) {
 				case *ast.CompositeLit:
-					found = append(found, reasonIn(n, parents)...)
+					found = append(found, reasonIn(n)...)
 				case *ast.CallExpr:
-					if name := types.ExprString(n.Fun); (name == "fail" || name == "waiting") && len(n.Args) > 0 {
+					if slices.Contains([]string{"fail", "waiting", "reconcile.Warning", "reconcile.Normal"}, types.ExprString(n.Fun)) {
 						found = append(found, n.Args[0])
 					}
 				}
@@ -117,22 +117,11 @@ func said(t *testing.T) []ast.Expr {
 }
 
 // reasonIn returns the reason in a literal of a type that has one.
-func reasonIn(made *ast.CompositeLit, parents []ast.Node) []ast.Expr {
-	name := ""
-	switch {
-	case made.Type != nil:
-		name = types.ExprString(made.Type)
-	case len(parents) > 0: // An element of a list has the list's type.
-		if list, ok := parents[len(parents)-1].(*ast.CompositeLit); ok && list.Type != nil {
-			name = strings.TrimPrefix(types.ExprString(list.Type), "[]")
-		}
+func reasonIn(made *ast.CompositeLit) []ast.Expr {
+	if made.Type == nil {
+		return nil
 	}
-	const inRecord = 1 // the position of the reason in eventRecord
-	switch name {
-	case "eventRecord":
-		if len(made.Elts) > inRecord {
-			return []ast.Expr{made.Elts[inRecord]}
-		}
+	switch types.ExprString(made.Type) {
 	case "Outcome", "kstatus.Outcome", "metav1.Condition", "quiescence.Obstacle":
 		for _, element := range made.Elts {
 			pair, ok := element.(*ast.KeyValueExpr)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -12,13 +13,23 @@ import (
 // backgroundName is the name of the phase that a background load becomes.
 const backgroundName = "background"
 
-// BackgroundOf returns the Load of a background load. The tasks of this Load run until they are cancelled,
-// for at most [load.Endless]. The error names a field that is missing or out of range. A background load that
-// was admitted and has its defaults causes no error.
-func BackgroundOf(b v1alpha1.BackgroundLoad) (Load, error) {
-	phase := b.AsPhase()
+// errNoPhase is the error of a background load of an older version, which had the load within it.
+var errNoPhase = errors.New("backgroundLoad.phase names no phase: write the background load as an entry of phases, and its name into backgroundLoad.phase; before, the load was within backgroundLoad")
+
+// BackgroundOf returns the Load of a template's background load; nil if it has none. The tasks of this Load run until
+// they are cancelled, for at most [load.Endless]. The error names a field that is missing or out of range. A background
+// load that was admitted by this version and has its defaults causes no error.
+func BackgroundOf(t *v1alpha1.BenchmarkTemplate) (Load, error) {
+	phase := t.Background()
+	switch {
+	case t.BackgroundLoad == nil:
+		return nil, nil //nolint:nilnil // The doc comment explains nil.
+	case phase == nil:
+		return nil, errNoPhase
+	}
+	phase = phase.DeepCopy()
 	phase.Name = backgroundName
-	spec, made := SpecOf(phase.DeepCopy()), background{}
+	spec, made := SpecOf(phase), background{}
 	if spec != nil {
 		made.operationBytes = spec.RunUntilStopped()
 	}

@@ -13,8 +13,13 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-func backgroundOf(p v1alpha1.Phase) v1alpha1.BackgroundLoad {
-	return v1alpha1.BackgroundLoad{RadosBench: p.RadosBench, RBDBench: p.RBDBench, Fio: p.Fio}
+// backgroundOf returns a template with a phase that is its background load.
+func backgroundOf(p v1alpha1.Phase) *v1alpha1.BenchmarkTemplate {
+	p.Name = "aside"
+	return &v1alpha1.BenchmarkTemplate{
+		Phases:         []v1alpha1.Phase{{Name: "measured"}, p},
+		BackgroundLoad: &v1alpha1.BackgroundLoad{Phase: "aside"},
+	}
 }
 
 // A background load runs longer than any run. Its run time is not checked.
@@ -33,7 +38,7 @@ func TestABackgroundHasNoEndOfItsOwn(t *testing.T) {
 			given := backgroundOf(tc.phase)
 			before := given.DeepCopy()
 			defer func() {
-				if diff := cmp.Diff(before, &given); diff != "" {
+				if diff := cmp.Diff(before, given); diff != "" {
 					t.Errorf("what was given was changed (-before +after):\n%s", diff)
 				}
 			}()
@@ -68,10 +73,22 @@ func TestABackgroundHasNoEndOfItsOwn(t *testing.T) {
 }
 
 func TestABackgroundWithoutALoadIsRefused(t *testing.T) {
-	for name, b := range map[string]v1alpha1.BackgroundLoad{"none": {}, "no pattern": {Fio: &v1alpha1.Fio{}}} {
-		if l, err := BackgroundOf(b); l != nil || err == nil || !strings.HasPrefix(err.Error(), "background: ") {
+	for name, p := range map[string]v1alpha1.Phase{"none": {}, "no pattern": {Fio: &v1alpha1.Fio{}}} {
+		if l, err := BackgroundOf(backgroundOf(p)); l != nil || err == nil || !strings.HasPrefix(err.Error(), "background: ") {
 			t.Errorf("%s: got %v, %v", name, l, err)
 		}
+	}
+}
+
+// The API server drops the load of an object that an older version stored, which was within backgroundLoad.
+func TestABackgroundOfAnOlderVersionIsRefused(t *testing.T) {
+	old := backgroundOf(v1alpha1.Phase{})
+	old.BackgroundLoad.Phase = ""
+	if l, err := BackgroundOf(old); l != nil || err == nil || !strings.Contains(err.Error(), "write the background load as an entry of phases") {
+		t.Errorf("got %v, %v", l, err)
+	}
+	if l, err := BackgroundOf(&v1alpha1.BenchmarkTemplate{}); l != nil || err != nil {
+		t.Errorf("got %v, %v without a background load", l, err)
 	}
 }
 
@@ -85,7 +102,7 @@ func TestStoppedRadosBenchHasAResultFromRows(t *testing.T) {
 	rows, _, _ := strings.Cut(string(whole), "Total time run")
 	partial := func(operationBytes int64) *parse.IncompleteError {
 		t.Helper()
-		_, err := Parse(strings.NewReader(rows), Options{OperationBytes: operationBytes})
+		_, err := parseOutput(strings.NewReader(rows), Options{OperationBytes: operationBytes})
 		incomplete, ok := errors.AsType[*parse.IncompleteError](err)
 		if !ok || incomplete.Reason != parse.Truncated {
 			t.Fatalf("got %v", err)
@@ -93,7 +110,7 @@ func TestStoppedRadosBenchHasAResultFromRows(t *testing.T) {
 		return incomplete
 	}
 	got := partial(4 << 20).Partial
-	full, err := Parse(strings.NewReader(string(whole)), Options{})
+	full, err := parseOutput(strings.NewReader(string(whole)), Options{})
 	if err != nil || got == nil || got.Write == nil {
 		t.Fatalf("got %+v, %v", got, err)
 	}

@@ -3,10 +3,6 @@
 package engine
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -15,7 +11,6 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/engine/radosbench"
 	"github.com/cephtune/cephtune/internal/engine/rbdbench"
-	"github.com/cephtune/cephtune/internal/result"
 )
 
 // These types are aliases of those in package parse, so that callers need only this package.
@@ -26,6 +21,12 @@ type (
 	Options = parse.Options
 	// SyntaxError says that an output does not have the expected format.
 	SyntaxError = parse.SyntaxError
+	// Part is what the jobs of a run did together.
+	Part = parse.Part
+	// Figures are some figures of a run.
+	Figures = parse.Figures
+	// NoJobError says that an output lacks the wanted job.
+	NoJobError = parse.NoJobError
 	// IncompleteError says that an output was cut off, or that a run failed, was stopped, ended early or did
 	// nothing.
 	IncompleteError = parse.IncompleteError
@@ -89,27 +90,4 @@ func find(matches func(Format) bool) (Format, bool) {
 		return Format{}, false
 	}
 	return formats[i], true
-}
-
-// Parse recognises the format of an output and parses the output. The result's Source names the format.
-// [parse.Format] describes the errors. An empty output causes an [*IncompleteError], and an output in an
-// unknown format a [*SyntaxError].
-func Parse(r io.Reader, options Options) (*result.Result, error) {
-	reader := bufio.NewReaderSize(r, parse.HeadBytes)
-	head, err := reader.Peek(parse.HeadBytes)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading: %w", err)
-	}
-	if len(head) == 0 {
-		return nil, &IncompleteError{Reason: parse.Truncated, Detail: "the output is empty"}
-	}
-	format, ok := Detect(head)
-	if !ok {
-		return nil, &SyntaxError{Want: "an output of rados bench, rbd bench or fio 3", Found: "something else"}
-	}
-	res, err := format.Parse(reader, options)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", format.Name, err)
-	}
-	return res, nil
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
+	"github.com/cephtune/cephtune/internal/result"
 )
 
 func TestFormatsAreListedInOneOrder(t *testing.T) {
-	want := []string{"rados-bench-json", "rados-bench-text", "rbd-bench-text", "fio-json", "fio-normal", "fio-log"}
+	want := []string{"rados-bench-json", "rados-bench-text", "rados-bench-lines", "rbd-bench-text", "rbd-bench-lines", "fio-json", "fio-normal", "fio-log", "fio-terse", "fio-lines", "open-loop-json"}
 	for range 3 {
 		var got []string
 		for _, f := range Formats() {
@@ -81,7 +82,7 @@ func TestParseSaysWhichFormatItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // The file was only read, so a failed close loses no data.
-	res, err := Parse(file, Options{})
+	res, err := parseOutput(file, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,15 +99,18 @@ func TestParseFailsWithTheErrorOfTheFormat(t *testing.T) {
 		reader io.Reader
 		want   func(err error) bool
 	}{
-		"nothing":         {strings.NewReader(""), func(err error) bool { return errors.As(err, &incomplete) && incomplete.Reason == parse.Truncated }},
-		"another tool":    {strings.NewReader("iozone\n"), func(err error) bool { return errors.As(err, &syntax) }},
-		"a log of fio":    {strings.NewReader("1000, 5, 0, 0\n"), func(err error) bool { return errors.As(err, &syntax) }},
-		"a failed run":    {strings.NewReader("bench  type write io_size 4096 io_threads 16 bytes 0 pattern sequential\nwrite error: (28)\n"), func(err error) bool { return errors.As(err, &incomplete) && incomplete.Reason == parse.ToolError }},
+		"nothing":      {strings.NewReader(""), func(err error) bool { return errors.As(err, &incomplete) && incomplete.Reason == parse.Truncated }},
+		"another tool": {strings.NewReader("iozone\n"), func(err error) bool { return errors.As(err, &syntax) }},
+		"a log of fio": {strings.NewReader("1000, 5, 0, 0\n"), func(err error) bool { return errors.As(err, &syntax) }},
+		"a failed run": {
+			strings.NewReader("bench  type write io_size 4096 io_threads 16 bytes 0 pattern sequential\nwrite error: (28)\n"),
+			func(err error) bool { return errors.As(err, &incomplete) && incomplete.Reason == parse.ToolError },
+		},
 		"a broken reader": {io.MultiReader(strings.NewReader("sec Cur ops\n"), failingReader{broken}), func(err error) bool { return errors.Is(err, broken) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			res, err := Parse(tc.reader, Options{})
+			res, err := parseOutput(tc.reader, Options{})
 			if res != nil || !tc.want(err) {
 				t.Errorf("got %v, %v", res, err)
 			}
@@ -127,7 +131,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		res, err := Parse(strings.NewReader(string(data)), Options{})
+		res, err := parseOutput(strings.NewReader(string(data)), Options{})
 		if (res == nil) == (err == nil) {
 			t.Fatalf("want either a result or an error, got %v and %v", res, err)
 		}
@@ -137,4 +141,13 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// parseOutput parses an output of one part.
+func parseOutput(r io.Reader, options Options) (*result.Result, error) {
+	text, err := parse.ReadDocument(r)
+	if err != nil {
+		return nil, err
+	}
+	return parse.OnlyPart(Output{Text: text}.Parts(options))
 }

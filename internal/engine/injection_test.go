@@ -19,8 +19,7 @@ import (
 const phasesWithEverything = `
 - name: rados-write
   radosBench:
-    {mode: Write, blockSize: 4Ki, objectSize: 8Ki, concurrency: 2, duration: 60s, ramp: 5s, maxObjects: 9, runName: mine,
-     allocationHints: Omit, destination: Object, verification: Contents}
+    {mode: Write, blockSize: 4Ki, objectSize: 8Ki, concurrency: 2, duration: 60s, ramp: 5s, allocationHints: Omit, destination: Object, verification: Contents}
 - name: rados-read
   radosBench: {mode: Rand, blockSize: 4Ki, concurrency: 2, duration: 60s, verification: None}
 - name: rbd
@@ -31,24 +30,21 @@ const phasesWithEverything = `
     pattern: RandReadWrite
     readPercent: 70
     blockSize: 4Ki
-    blockSizeSplit: [{size: 4Ki, percent: 40}, {size: 64Ki, percent: 60}]
     ioDepth: 4
-    ioDepthBatch: 2
     numJobs: 2
     size: 64Mi
     duration: 60s
     ramp: 5s
-    rateIOPS: 100
-    rateProcess: Poisson
     fsync: 3
-    thinkTime: 1ms
     compressiblePercent: 10
-    dedupePercent: 10
     distribution: {type: Zipf, theta: "1.2"}
-    randomPercent: 50
     jobs: [{name: a, pattern: RandRead}, {name: b, pattern: RandWrite, blockSize: 8Ki, ioDepth: 2, numJobs: 1, rateIOPS: 5}]
 - name: fio-objects
-  fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, blockSizeMax: 8Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateBandwidth: 1Mi}
+  fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateBandwidth: 1Mi}
+- name: fio-rate
+  fio: {pattern: RandReadWrite, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateIOPS: 100, rateProcess: Poisson, sync: Data}
+- name: fio-objects-in-order
+  fio: {engine: RADOS, pattern: Read, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s}
 - name: fio-claim
   fio: {engine: IOUring, pattern: Write, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, fdatasync: 2, sync: File, direct: false}
 `
@@ -66,7 +62,7 @@ func fullPhases(t testing.TB) []v1alpha1.Phase {
 // everyPlace returns one place of each kind.
 func everyPlace() []place.Place {
 	erasureCoded := pool()
-	erasureCoded.DataPool, erasureCoded.Image.Features = "data", []string{"layering", "exclusive-lock"}
+	erasureCoded.DataPool = "data"
 	erasureCoded.Image.RolledBack = true
 	claim := place.Place{Owner: "cephtune-1", Clients: 1, DatasetBytes: 1 << 30}
 	folder, device := claim, claim

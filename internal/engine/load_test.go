@@ -144,17 +144,18 @@ func TestCleanup(t *testing.T) {
 // and some words.
 func argument() *regexp.Regexp {
 	return regexp.MustCompile(`^(` + strings.Join([]string{
-		`fio|rados|rbd|rm|-f|bench|cleanup|stat|create|snap|rollback|image-meta|set|cephtune|prepared|write|seq|rand|[0-9]+`,
+		`fio|generator|rados|rbd|rm|-f|bench|cleanup|stat|create|snap|rollback|image-meta|set|cephtune|prepared|write|seq|rand|[0-9]+`,
 		`/[A-Za-z0-9/_.-]+|benchmark_data_[A-Za-z0-9_.-]+`,
 		`--(id|pool|namespace|run-name|prefix|concurrent-ios|block-size|object-size|max-objects)=[A-Za-z0-9_.-]+`,
 		`--(no-cleanup|no-hints|no-verify|reuse-bench|write-omap|write-xattr|no-progress)`,
-		`--(image|snap|size|image-feature|data-pool|io-type|io-size|io-threads|io-total|io-pattern|rw-mix-read|pattern-byte)=[A-Za-z0-9_.-]+`,
+		`--(image|snap|size|data-pool|io-type|io-size|io-threads|io-total|io-pattern|rw-mix-read|pattern-byte)=[A-Za-z0-9_.-]+`,
 		`--(eta|eta-newline|output-format|output|name|ioengine|group_reporting|time_based|runtime|ramp_time|direct|invalidate)=[A-Za-z0-9_.+-]+`,
 		`--(lat_percentiles|clat_percentiles|write_bw_log|write_iops_log|write_lat_log|log_avg_msec|per_job_logs)=[A-Za-z0-9_.-]+`,
 		`--(clientname|busy_poll|touch_objects|allow_file_create|rbdname|nrfiles|file_service_type|fallocate|end_fsync)=[A-Za-z0-9_.-]+`,
 		`--(fsync|fdatasync|sync|thinktime|rw|rwmixread|bs|bsrange|iodepth|iodepth_batch|rate|rate_iops|rate_process)=[A-Za-z0-9-]+`,
 		`--(refill_buffers|buffer_compress_percentage|buffer_compress_chunk|dedupe_percentage|percentage_random|norandommap)=[0-9]+`,
 		`--(offset|randseed)=[0-9]+|--bssplit=[0-9/:]+|--random_distribution=[a-z]+:[0-9.]+`,
+		`--load=\{[][A-Za-z0-9_."{}:,/-]+\}`,
 		`--filename=/[A-Za-z0-9/_.-]+|--filename_format=benchmark_data_[A-Za-z0-9_.-]+\$filenum`,
 	}, "|") + `)$`)
 }
@@ -162,7 +163,7 @@ func argument() *regexp.Regexp {
 // Whatever a user writes becomes the value of an option or an error, and the result is always the
 // same.
 func FuzzCommands(f *testing.F) {
-	for tool := range byte(24) {
+	for tool := range byte(30) {
 		f.Add(tool, "nightly", "p", "run-7", int64(4096), int32(4))
 	}
 	for _, text := range []string{"", "a\n--yes", "--yes", "-p", "global", "a b", "a=b", "$ncpus", "a:b", "../a", "a\x00", "1.2", "1e9", "ä"} {
@@ -180,7 +181,7 @@ func FuzzCommands(f *testing.F) {
 		p := pool()
 		p.Pool, p.CephUser, p.Namespace = poolName, text, text
 		if tool%2 == 0 {
-			p.DataPool, p.DatasetBytes, p.Image.Features = text, size, []string{text}
+			p.DataPool, p.DatasetBytes = text, size
 		}
 		if tool%3 == 0 {
 			p = place.Place{Owner: "o", Clients: 1, Directory: "/" + text, DatasetBytes: size}
@@ -225,8 +226,8 @@ func hostilePhase(tool byte, text string, size int64, number int32) v1alpha1.Pha
 	case 0:
 		modes := []v1alpha1.RadosBenchMode{v1alpha1.RadosBenchWrite, v1alpha1.RadosBenchSeq, v1alpha1.RadosBenchRand, v1alpha1.RadosBenchMode(text)}
 		phase.RadosBench = &v1alpha1.RadosBench{
-			Mode: modes[tool%4], BlockSize: quantity, Concurrency: number, Duration: duration, RunName: text,
-			Destination: v1alpha1.RadosBenchDestination(text), ReuseObjects: tool%5 == 0, MaxObjects: &long,
+			Mode: modes[tool%4], BlockSize: quantity, Concurrency: number, Duration: duration,
+			Destination: v1alpha1.RadosBenchDestination(text), ReuseObjects: tool%5 == 0,
 		}
 	case 1:
 		types := []v1alpha1.RBDBenchIOType{v1alpha1.RBDBenchRead, v1alpha1.RBDBenchWrite, v1alpha1.RBDBenchReadWrite, v1alpha1.RBDBenchIOType(text)}
@@ -239,10 +240,14 @@ func hostilePhase(tool byte, text string, size int64, number int32) v1alpha1.Pha
 		phase.Fio = &v1alpha1.Fio{
 			Engine: engines[tool%5], Pattern: v1alpha1.FioRandReadWrite, BlockSize: quantity, IODepth: number, NumJobs: number,
 			Size: &quantity, Duration: duration, RateProcess: v1alpha1.FioRateProcess(text), Sync: v1alpha1.FioSync(text),
-			CompressiblePercent: number, DedupePercent: number, IODepthBatch: number, Fsync: number, RateIOPS: &long,
+			CompressiblePercent: number, Fsync: number, RateIOPS: &long,
 			Jobs: []v1alpha1.FioJob{{Name: v1alpha1.PhaseName(text), Pattern: v1alpha1.FioPattern(text)}, {Name: "b"}},
 		}
-		if tool%2 == 0 {
+		if tool%7 == 0 {
+			phase.Fio.CompressiblePercent, phase.Fio.Fsync = 0, 0
+			phase.Fio.Jobs = nil
+		}
+		if tool%2 == 0 && phase.Fio.Jobs != nil {
 			phase.Fio.Jobs[0].Pattern = v1alpha1.FioRandRead
 			phase.Fio.Distribution = &v1alpha1.FioDistribution{Type: v1alpha1.FioDistributionZipf, Theta: text}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
@@ -127,6 +129,32 @@ func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return stats.GeometricMean(sorted[(n-1)/2 : n/2+1])
+}
+
+// Typical returns the typical figure of runs: their geometric mean or, for a latency other than the mean, the figure of
+// the median run. Percentiles cannot be averaged, so of an even number of runs the slower of the two middle ones counts.
+func Typical(metric v1alpha1.Metric, runs []float64) float64 {
+	if IsMedian(metric) {
+		return middle(runs)
+	}
+	return stats.GeometricMean(runs)
+}
+
+// TypicalOfWindows is Typical for windows of one load, whose arithmetic mean includes windows without any operation.
+func TypicalOfWindows(metric v1alpha1.Metric, windows []float64) float64 {
+	if IsMedian(metric) {
+		return middle(windows)
+	}
+	return stat.Mean(windows, nil)
+}
+
+// IsMedian reports whether the typical figure of a metric is a median.
+func IsMedian(metric v1alpha1.Metric) bool {
+	return IsLatency(metric) && metric != v1alpha1.MetricLatencyMean
+}
+
+func middle(values []float64) float64 {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
 // mergeHistograms adds up the histograms of all runs; nil if a run lacks its histogram.

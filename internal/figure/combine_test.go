@@ -222,3 +222,21 @@ func TestMarksOfAllRunsAreKept(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestTypicalFiguresAverageNoPercentiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		metric        v1alpha1.Metric
+		values        []float64
+		runs, windows float64
+	}{
+		"a rate":                  {v1alpha1.MetricIOPS, []float64{100, 400}, 200, 250},
+		"a mean latency":          {v1alpha1.MetricLatencyMean, []float64{1, 4}, 2, 2.5},
+		"a percentile":            {v1alpha1.MetricLatencyP99, []float64{9, 1, 2}, 2, 2},
+		"of two, the slower":      {v1alpha1.MetricLatencyP99, []float64{1, 9}, 9, 9},
+		"a window without result": {v1alpha1.MetricIOPS, []float64{0, 100}, 0, 50},
+	} {
+		if runs, windows := Typical(c.metric, c.values), TypicalOfWindows(c.metric, c.values); runs != c.runs && runs-c.runs > 1e-9 || windows != c.windows {
+			t.Errorf("%s: got %v and %v, want %v and %v", name, runs, windows, c.runs, c.windows)
+		}
+	}
+}

@@ -33,7 +33,8 @@ type Gate struct {
 // Passed if all are Met. Expect returns an error for an invalid limit, which admission normally refuses.
 //
 // For an expectation with maximumRegression, the interval of the ratio to its reference decides. Without that
-// interval, the outcome is Unknown.
+// interval, the outcome is Unknown. It is also Unknown for a percentile of a closed loop, unless the expectation
+// has closedLoop.
 func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult, against Comparison) (Gate, error) {
 	if len(expectations) == 0 {
 		return Gate{}, nil
@@ -94,27 +95,35 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	}
 	m, ok := findResult(phases[i], e.Metric, e.Direction)
 	if !ok {
-		c.clause = name(e) + " is unknown: not every valid run reports it"
-		return c, nil
+		return c.withoutFigure(e, phases[i], against.References[e.Reference]), nil
 	}
 	f, err := readMetric(m)
 	if err != nil {
 		return checked{}, fmt.Errorf("%s: %w", name(e), err)
 	}
 	c.result.Value = m.Value
-	if _, ok := percentiles()[e.Metric]; ok && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
+	if IsPercentile(e.Metric) && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
 		c.result.Mark = v1alpha1.MarkClosedLoop
+	}
+	if c.result.Mark != "" && !e.ClosedLoop {
+		c.clause = name(e) + " is " + f.describe(e.Metric) + " in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase, or closedLoop: true in the expectation"
+		return c, nil
 	}
 	if e.MaximumRegression != "" {
 		return checkRegression(e, c, against)
 	}
+	return checkLimit(e, c, f, phases[i].ValidRuns, repetitions)
+}
+
+// checkLimit judges a figure by atMost or atLeast.
+func checkLimit(e v1alpha1.Expectation, c checked, f bounds, validRuns, repetitions int32) (checked, error) {
 	l, err := newLimit(e)
 	if err != nil {
 		return checked{}, err
 	}
 	if repetitions >= MinimumRuns && !f.isInterval && e.Metric != v1alpha1.MetricLatencyMax {
 		c.clause = fmt.Sprintf("%s is %s in %d of %d runs, and an interval needs %d valid runs",
-			name(e), f.describe(e.Metric), phases[i].ValidRuns, repetitions, MinimumRuns)
+			name(e), f.describe(e.Metric), validRuns, repetitions, MinimumRuns)
 		return c, nil
 	}
 	c.result.Outcome, c.verdict = l.judge(f)
@@ -123,6 +132,32 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 		c.clause += ", in a closed loop"
 	}
 	return c, nil
+}
+
+// withoutFigure judges an expectation whose figure is missing. If the number of waiting operations grew until the end
+// of a run, latencies are above any limit, and worse than those of any reference that has them.
+func (c checked) withoutFigure(e v1alpha1.Expectation, phase v1alpha1.PhaseResult, reference Reference) checked {
+	why := "not every valid run reports it"
+	runs := "a run"
+	if phase.ValidRuns == 1 {
+		runs = "the run"
+	}
+	saturated := IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkSaturated)
+	switch {
+	case IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkOffSchedule):
+		why = "a client's generator did not follow its schedule (OffSchedule): give the clients more CPU, or lower the rate"
+	case saturated && (e.AtMost != "" || e.MaximumRegression != "" && reference.has(e.MetricReference)):
+		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
+		c.clause = fmt.Sprintf("%s is above any limit, because the storage could not take the rate in %s (Saturated)", name(e), runs)
+		return c
+	case saturated:
+		why = fmt.Sprintf("the storage could not take the rate in %s (Saturated), nor does the reference have the figure: lower the rate of both", runs)
+		if e.MaximumRegression == "" {
+			why = fmt.Sprintf("the storage could not take the rate in %s (Saturated): lower the rate", runs)
+		}
+	}
+	c.clause = name(e) + " is unknown: " + why
+	return c
 }
 
 func name(e v1alpha1.Expectation) string {

@@ -14,6 +14,12 @@ func atMost(phase v1alpha1.PhaseName, metric v1alpha1.Metric, limit v1alpha1.Thr
 	return v1alpha1.Expectation{MetricReference: v1alpha1.MetricReference{Phase: phase, Metric: metric}, AtMost: limit}
 }
 
+// inClosedLoop accepts a percentile of a closed loop.
+func inClosedLoop(e v1alpha1.Expectation) v1alpha1.Expectation {
+	e.ClosedLoop = true
+	return e
+}
+
 func atLeast(phase v1alpha1.PhaseName, metric v1alpha1.Metric, limit v1alpha1.Threshold) v1alpha1.Expectation {
 	return v1alpha1.Expectation{MetricReference: v1alpha1.MetricReference{Phase: phase, Metric: metric}, AtLeast: limit}
 }
@@ -34,6 +40,9 @@ func phases() []v1alpha1.PhaseResult {
 			Metrics: []v1alpha1.MetricResult{{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: "419430400"}},
 		},
 		{Name: "none"},
+		{Name: "full", ValidRuns: 1, Marks: []v1alpha1.ResultMark{v1alpha1.MarkSaturated}},
+		{Name: "full three times", ValidRuns: 3, Marks: []v1alpha1.ResultMark{v1alpha1.MarkSaturated}},
+		{Name: "late", ValidRuns: 1, Marks: []v1alpha1.ResultMark{v1alpha1.MarkSaturated, v1alpha1.MarkOffSchedule}},
 	}
 }
 
@@ -49,21 +58,56 @@ func TestExpect(t *testing.T) {
 	}{
 		"nothing expected": {nil, 1, nil, "", ""},
 		"all of the interval below": {
-			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "25ms")},
+			[]v1alpha1.Expectation{inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "25ms"))},
 			1,
 			[]v1alpha1.ExpectationOutcome{"Met"},
 			"Passed",
 			"Passed: three LatencyP99 is 20ms (15ms to 25ms), at most 25ms, in a closed loop.",
 		},
 		"all of the interval above": {
-			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "14.9ms")},
+			[]v1alpha1.Expectation{inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "14.9ms"))},
 			1,
 			[]v1alpha1.ExpectationOutcome{"Missed"},
 			"Failed",
 			"Failed: three LatencyP99 is 20ms (15ms to 25ms), not at most 14.9ms, in a closed loop.",
 		},
+		"a closed loop": {
+			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "25ms")},
+			1,
+			[]v1alpha1.ExpectationOutcome{"Unknown"},
+			"Inconclusive",
+			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase, or closedLoop: true in the expectation.",
+		},
+		"a latency that grows": {
+			[]v1alpha1.Expectation{atMost("full", v1alpha1.MetricLatencyP99, "1h")},
+			1,
+			[]v1alpha1.ExpectationOutcome{"Missed"},
+			"Failed",
+			"Failed: full LatencyP99 is above any limit, because the storage could not take the rate in the run (Saturated).",
+		},
+		"a latency that grows in some runs": {
+			[]v1alpha1.Expectation{atMost("full three times", v1alpha1.MetricLatencyMean, "1h")},
+			3,
+			[]v1alpha1.ExpectationOutcome{"Missed"},
+			"Failed",
+			"Failed: full three times LatencyMean is above any limit, because the storage could not take the rate in a run (Saturated).",
+		},
+		"a latency that grows, at least": {
+			[]v1alpha1.Expectation{atLeast("full", v1alpha1.MetricLatencyMean, "1ms")},
+			1,
+			[]v1alpha1.ExpectationOutcome{"Unknown"},
+			"Inconclusive",
+			"Inconclusive: full LatencyMean is unknown: the storage could not take the rate in the run (Saturated): lower the rate.",
+		},
+		"a generator off schedule": {
+			[]v1alpha1.Expectation{atMost("late", v1alpha1.MetricLatencyMax, "1h")},
+			1,
+			[]v1alpha1.ExpectationOutcome{"Unknown"},
+			"Inconclusive",
+			"Inconclusive: late LatencyMax is unknown: a client's generator did not follow its schedule (OffSchedule): give the clients more CPU, or lower the rate.",
+		},
 		"the interval reaches across": {
-			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "21ms")},
+			[]v1alpha1.Expectation{inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "21ms"))},
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
@@ -100,7 +144,7 @@ func TestExpect(t *testing.T) {
 			"Inconclusive", "Inconclusive: one Bandwidth is 400 MiB/s in 1 of 5 runs, and an interval needs 3 valid runs.",
 		},
 		"a missed one outweighs an unknown one": {
-			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "21ms"), atLeast("three", v1alpha1.MetricIOPS, "6k")},
+			[]v1alpha1.Expectation{inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "21ms")), atLeast("three", v1alpha1.MetricIOPS, "6k")},
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown", "Missed"},
 			"Failed",
@@ -151,7 +195,7 @@ func TestExpect(t *testing.T) {
 
 func TestOnlyAPercentileIsMarkedClosedLoop(t *testing.T) {
 	gate, err := Expect([]v1alpha1.Expectation{
-		atMost("three", v1alpha1.MetricLatencyP99, "1s"), atLeast("three", v1alpha1.MetricIOPS, "1"),
+		inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "1s")), atLeast("three", v1alpha1.MetricIOPS, "1"),
 	}, 3, phases(), Comparison{})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -20,12 +22,11 @@ import (
 // captured parses an engine's example output.
 func captured(t *testing.T, file string) *result.Result {
 	t.Helper()
-	f, err := os.Open("../engine/" + file)
+	text, err := os.ReadFile("../engine/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
-	res, err := engine.Parse(f, engine.Options{})
+	res, err := parse.OnlyPart(engine.Output{Text: text}.Parts(engine.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,6 +428,16 @@ func TestMarksOfSpec(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestMarksOfResultSayWhyLatenciesAreMissing(t *testing.T) {
+	r := &result.Result{Warnings: []result.Warning{{Code: result.WarnOffSchedule}, {Code: result.WarnSaturated, Message: "a"}, {Code: result.WarnSaturated, Message: "b"}, {Code: result.WarnShortIO}}}
+	if got := MarksOfResult(r); !slices.Equal(got, []v1alpha1.ResultMark{v1alpha1.MarkOffSchedule, v1alpha1.MarkSaturated}) {
+		t.Errorf("got %v", got)
+	}
+	if got := MarksOfResult(nil); got != nil {
+		t.Errorf("got %v without a result", got)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // Marks lists all marks in the order of the API's enum.
 func Marks() []v1alpha1.ResultMark {
 	return []v1alpha1.ResultMark{
-		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkBelowRate, v1alpha1.MarkSharedImage,
+		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkBelowRate, v1alpha1.MarkSaturated, v1alpha1.MarkOffSchedule, v1alpha1.MarkSharedImage,
 		v1alpha1.MarkThrottled, v1alpha1.MarkStarved, v1alpha1.MarkNotSteady, v1alpha1.MarkDisturbed,
 	}
 }
@@ -71,11 +71,39 @@ func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *r
 	return judged
 }
 
+// MarksOfResult returns the marks that say why a result has no latencies.
+func MarksOfResult(r *result.Result) []v1alpha1.ResultMark {
+	var marks []v1alpha1.ResultMark
+	if r == nil {
+		return nil
+	}
+	for _, w := range r.Warnings {
+		switch w.Code { //nolint:exhaustive // Other warnings do not remove latencies.
+		case result.WarnSaturated:
+			marks = append(marks, v1alpha1.MarkSaturated)
+		case result.WarnOffSchedule:
+			marks = append(marks, v1alpha1.MarkOffSchedule)
+		}
+	}
+	return slices.Compact(marks)
+}
+
+// IsPercentile reports whether a metric is a percentile of the latencies of a whole phase.
+func IsPercentile(metric v1alpha1.Metric) bool {
+	_, ok := percentiles()[metric]
+	return ok
+}
+
+// IsLatency reports whether a metric is a latency, of a phase or of a part of an outage.
+func IsLatency(metric v1alpha1.Metric) bool {
+	return metric.LowerIsBetter() && metric != v1alpha1.MetricTimeToClean
+}
+
 // InClosedLoop reports whether a figure is a percentile of a whole phase in a closed loop: the phase, or one
 // of its jobs, offers no rate. Such a percentile falls when fewer operations are in flight, so it improves
 // when the client slows down.
 func InClosedLoop(template *v1alpha1.BenchmarkTemplate, ref v1alpha1.MetricReference) bool {
-	if _, isPercentile := percentiles()[ref.Metric]; !isPercentile {
+	if !IsPercentile(ref.Metric) {
 		return false
 	}
 	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == ref.Phase && engine.TraitsOf(&p).ClosedLoop })

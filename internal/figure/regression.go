@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -30,6 +32,8 @@ func noWorseThan(metric v1alpha1.Metric, share float64) stats.Constraint {
 
 // Reference is the other benchmark of an expectation with maximumRegression.
 type Reference struct {
+	// UID is that of the CephBenchmark; "" for a reference that is none, or that does not exist.
+	UID types.UID
 	// Unusable says why the reference cannot be used, and what to do; "" if it can be used.
 	Unusable string
 	// Runs holds the reference's archived runs that are valid and had the same workload as this benchmark, apart
@@ -37,6 +41,14 @@ type Reference struct {
 	Runs []ReferenceRun
 	// Unsigned says that results of the reference have no signature, so that users may have changed them.
 	Unsigned bool
+}
+
+// has reports whether a run of the reference has a figure.
+func (r Reference) has(ref v1alpha1.MetricReference) bool {
+	return slices.ContainsFunc(r.Runs, func(run ReferenceRun) bool {
+		_, found := Find(run.Figures[ref.Phase], ref.Metric, cmp.Or(ref.Direction, v1alpha1.DirectionTotal))
+		return found
+	})
 }
 
 // ReferenceRun is one run of a reference.
@@ -56,12 +68,15 @@ type Comparison struct {
 	Runs map[v1alpha1.PhaseName][]Observation
 	// References holds the references by name.
 	References map[string]Reference
+	// Now is the time of this benchmark's session; zero if that is unknown. The references' age then plays no part.
+	Now time.Time
 }
 
 // ratio is the figure of a benchmark divided by that of its reference.
 type ratio struct {
 	contrast stats.Contrast
 	days     int
+	start    time.Time // of the reference's latest session that has the figure
 	// missing says why the ratio is unknown, and what to do; "" if the ratio is known.
 	missing string
 }
@@ -85,6 +100,9 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	switch {
 	case !known:
 		return ratio{missing: fmt.Sprintf("%s was not read: run again with another runID", e.Reference)}, nil
+	case e.ReferenceUID != "" && reference.UID != "" && e.ReferenceUID != string(reference.UID):
+		return ratio{missing: fmt.Sprintf(
+			"%s is another CephBenchmark than that in referenceUID: its UID is %s. Find out who created it", e.Reference, reference.UID)}, nil
 	case reference.Unusable != "":
 		return ratio{missing: reference.Unusable}, nil
 	}
@@ -99,14 +117,29 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	latest := sessions[len(sessions)-1]
 	days := byDay(sessions)
 	if len(days) >= ReferenceDays {
-		contrast, err := stats.NewDayLogRatio(days, own)
-		return ratio{contrast: contrast, days: len(days)}, err
+		contrast, err := stats.NewDayLogRatio(days, own, growth(sessions, c.Now))
+		return ratio{contrast: contrast, days: len(days), start: latest.start}, err
 	}
 	if len(latest.values) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("%s the figure in the latest session of %s, and an interval needs %d: run it again with more repetitions", runsHave(len(latest.values)), e.Reference, MinimumRuns)}, nil
+		return ratio{missing: fmt.Sprintf("%s the figure in the latest session of %s, and an interval needs %d: run it again with more repetitions", runsHave(len(latest.values)), e.Reference,
+			MinimumRuns)}, nil
 	}
 	contrast, err := stats.WelchLogRatio(latest.values, own)
-	return ratio{contrast: contrast, days: len(days)}, err
+	return ratio{contrast: contrast, days: len(days), start: latest.start}, err
+}
+
+// growth returns the factor by which the variance of a new day exceeds that between the days of a reference. Days
+// that follow each other resemble each other more than days that are far apart. So the variance grows once the age
+// of the reference, from the middle of its days, exceeds its span, the time between its first and its last day:
+// by 2 for each further span. The sessions must be in chronological order.
+func growth(sessions []session, now time.Time) float64 {
+	first, last := sessions[0].start, sessions[len(sessions)-1].start
+	span := last.Sub(first)
+	if now.IsZero() || span <= 0 {
+		return 1
+	}
+	age := now.Sub(first.Add(span / 2))
+	return 1 + max(0, 2*float64(age-span)/float64(span))
 }
 
 // byDay returns the values of each day. The sessions must be in chronological order.
@@ -170,8 +203,13 @@ type Regression struct {
 	Interval stats.Bounds
 	// Days counts the days on which the reference has the figure; 0 if the ratio is unknown.
 	Days int
+	// TooFewDays means that the State is Unknown because the reference has fewer than ReferenceDays days, and the
+	// expectation does not ask for this hour.
+	TooFewDays bool
 
 	expectation v1alpha1.Expectation
+	uid         types.UID
+	start       time.Time
 }
 
 // Regression judges an expectation with maximumRegression. It returns an error for an invalid limit, which
@@ -181,7 +219,7 @@ func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 	if err != nil {
 		return Regression{}, fmt.Errorf("the limit of %s: %q is not a percentage such as 10%%", name(e), e.MaximumRegression)
 	}
-	out := Regression{State: stats.Unknown, expectation: e}
+	out := Regression{State: stats.Unknown, expectation: e, uid: c.References[e.Reference].UID}
 	r, err := c.ratio(e)
 	if err != nil { // Bad figures of a reference must not fail the benchmark.
 		r.missing = fmt.Sprintf("the runs of %s cannot be compared: run it again (%v)", e.Reference, err)
@@ -194,15 +232,27 @@ func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 	if err != nil {
 		return Regression{}, fmt.Errorf("the limit of %s: %w", name(e), err)
 	}
-	out.State, out.Ratio, out.Interval, out.Days = found.State, found.Ratio, found.Interval, r.days
+	out.State, out.Ratio, out.Interval, out.Days, out.start = found.State, found.Ratio, found.Interval, r.days, r.start
+	if r.days < ReferenceDays && !e.ThisHour {
+		out.State, out.TooFewDays = stats.Unknown, true
+	}
 	return out, nil
 }
 
-// Clause describes the outcome in words.
+// Clause describes the outcome in words. It names the UID of the reference, because users may delete a CephBenchmark
+// and create another one of that name.
 func (r Regression) Clause() string {
 	e := r.expectation
 	if r.Missing != "" {
 		return name(e) + " is unknown: " + r.Missing
+	}
+	reference := e.Reference
+	if r.uid != "" {
+		reference += fmt.Sprintf(" (UID %s, session of %s)", r.uid, r.start.UTC().Format(time.RFC3339))
+	}
+	if r.TooFewDays {
+		return fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s in this hour, which does not pass a gate: run %s on %d more days, or ask for this hour",
+			name(e), r.Ratio, r.Interval.Low, r.Interval.High, reference, e.Reference, ReferenceDays-r.Days)
 	}
 	relation := fmt.Sprintf("possibly more than %s worse: set more repetitions", e.MaximumRegression)
 	switch r.State {
@@ -212,7 +262,7 @@ func (r Regression) Clause() string {
 		relation = fmt.Sprintf("more than %s worse", e.MaximumRegression)
 	case stats.Unknown:
 	}
-	return fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s, %s", name(e), r.Ratio, r.Interval.Low, r.Interval.High, e.Reference, relation)
+	return fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s, %s", name(e), r.Ratio, r.Interval.Low, r.Interval.High, reference, relation)
 }
 
 // checkRegression judges an expectation with a reference.
@@ -238,7 +288,7 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 	if against.References[e.Reference].Unsigned {
 		c.clause += fmt.Sprintf(" (results of %s are unsigned, from an earlier version)", e.Reference)
 	}
-	if r.Days < ReferenceDays {
+	if r.Days < ReferenceDays && !r.TooFewDays {
 		c.clause += fmt.Sprintf(", but only for this hour (%s has sessions on %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
 	}
 	return c, nil

@@ -59,7 +59,12 @@ func TestExpectAgainstAReference(t *testing.T) {
 	for i := range other.Runs {
 		other.Runs[i].Figures["three"][1].LatencyKind = result.CompletionLatency
 	}
-	iops, p99 := noWorse(v1alpha1.MetricIOPS, "10%"), noWorse(v1alpha1.MetricLatencyP99, "10%")
+	named, pinned := days, noWorse(v1alpha1.MetricIOPS, "10%")
+	named.UID, pinned.ReferenceUID = "a", "a"
+	unusable := Reference{UID: "b", Unusable: "nightly is not Complete"}
+	iops, p99 := noWorse(v1alpha1.MetricIOPS, "10%"), inClosedLoop(noWorse(v1alpha1.MetricLatencyP99, "10%"))
+	hour, unaccepted := iops, noWorse(v1alpha1.MetricLatencyP99, "10%")
+	hour.ThisHour = true
 	for name, c := range map[string]struct {
 		expectation v1alpha1.Expectation
 		now         map[v1alpha1.PhaseName][]Observation
@@ -87,12 +92,32 @@ func TestExpectAgainstAReference(t *testing.T) {
 			p99, measuredNow(6000, 3), days, "Met",
 			"Passed: three LatencyP99 is 0.833 (0.793 to 0.876) times that of nightly, at most 10% worse.",
 		},
+		"two days do not pass": {
+			iops, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Unknown",
+			"Inconclusive: three IOPS is 1 (0.978 to 1.02) times that of nightly in this hour, which does not pass a gate: run nightly on 1 more days, or ask for this hour.",
+		},
+		"one day does not fail": {
+			iops, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Unknown",
+			"Inconclusive: three IOPS is 0.8 (0.782 to 0.818) times that of nightly in this hour, which does not pass a gate: run nightly on 2 more days, or ask for this hour.",
+		},
+		"a reference with a UID": {
+			iops, measuredNow(5000, 3), named, "Met",
+			"Passed: three IOPS is 1 (0.952 to 1.05) times that of nightly (UID a, session of 2026-03-04T06:00:00Z), at most 10% worse.",
+		},
+		"the reference with the UID in the spec": {
+			pinned, measuredNow(5000, 3), named, "Met",
+			"Passed: three IOPS is 1 (0.952 to 1.05) times that of nightly (UID a, session of 2026-03-04T06:00:00Z), at most 10% worse.",
+		},
+		"another reference of the name": {
+			pinned, measuredNow(5000, 3), unusable, "Unknown",
+			"Inconclusive: three IOPS is unknown: nightly is another CephBenchmark than that in referenceUID: its UID is b. Find out who created it.",
+		},
 		"the latest session of two days": {
-			iops, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
+			hour, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
 			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, but only for this hour (nightly has sessions on 2 of the 3 days that it needs).",
 		},
 		"missed this hour": {
-			iops, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
+			hour, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
 			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, but only for this hour (nightly has sessions on 1 of the 3 days that it needs).",
 		},
 		"a reference that cannot be used": {
@@ -117,6 +142,10 @@ func TestExpectAgainstAReference(t *testing.T) {
 			iops, measuredNow(5000, 3), join(recorded(2, 0, 3)), "Unknown",
 			"Inconclusive: three IOPS is unknown: the runs of nightly cannot be compared: run it again (baseline run 0 is 0, want a value that is positive and finite).",
 		},
+		"a closed loop": {
+			unaccepted, measuredNow(5000, 3), days, "Unknown",
+			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase, or closedLoop: true in the expectation.",
+		},
 		"another kind of latency": {
 			p99, measuredNow(5000, 3), other, "Unknown",
 			"Inconclusive: three LatencyP99 is unknown: no valid run of nightly has this figure of the same phase: run it with the template of this benchmark.",
@@ -134,6 +163,30 @@ func TestExpectAgainstAReference(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.sentence, strings.Replace(gate.Sentence, ", in a closed loop", "", 1)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A latency that grows is worse than that of any reference that has one.
+func TestASaturatedRunIsWorseThanItsReference(t *testing.T) {
+	e := noWorse(v1alpha1.MetricLatencyP99, "10%")
+	e.Phase = "full three times"
+	for name, c := range map[string]struct {
+		phase v1alpha1.PhaseName
+		want  v1alpha1.BenchmarkVerdict
+	}{
+		"a reference with latencies": {"full three times", v1alpha1.BenchmarkFailed},
+		"a saturated reference":      {"another", v1alpha1.BenchmarkInconclusive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reference := join(recorded(2, 5000, 3))
+			for i := range reference.Runs {
+				reference.Runs[i].Figures[c.phase] = reference.Runs[i].Figures["three"]
+			}
+			gate, err := Expect([]v1alpha1.Expectation{e}, 3, phases(), Comparison{References: map[string]Reference{"nightly": reference}})
+			if err != nil || gate.Verdict != c.want || !strings.Contains(gate.Sentence, "Saturated") {
+				t.Errorf("%s %s (%v), want %s", gate.Verdict, gate.Sentence, err, c.want)
 			}
 		})
 	}
@@ -159,5 +212,17 @@ func TestDaysAreInUTC(t *testing.T) {
 	}
 	if got := byDay(sessions); len(got) != 2 || len(got[0]) != 2 {
 		t.Errorf("%v, want two days with two values each", got)
+	}
+}
+
+func TestReferenceAges(t *testing.T) {
+	days := join(recorded(2, 5000, 3), recorded(3, 5050, 3), recorded(4, 4950, 3))
+	for day, want := range map[int]v1alpha1.ExpectationOutcome{5: v1alpha1.ExpectationMet, 31: v1alpha1.ExpectationUnknown} {
+		gate, err := Expect([]v1alpha1.Expectation{noWorse(v1alpha1.MetricIOPS, "10%")}, 3, phases(), Comparison{
+			Runs: measuredNow(5000, 3), References: map[string]Reference{"nightly": days}, Now: morning(day),
+		})
+		if err != nil || gate.Results[0].Outcome != want {
+			t.Errorf("day %d: %+v, %v, want %s", day, gate.Results, err, want)
+		}
 	}
 }

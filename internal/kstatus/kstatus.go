@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -88,8 +89,9 @@ func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 }
 
 // Judge returns the condition of an object that ends with results: Failed if failOn lists the verdict,
-// otherwise Complete. In both cases, the message contains the text in the parameter called sentence.
-func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string, o Outcome) {
+// otherwise Complete. In both cases, the message contains the first line of a summary, because status has the rest.
+func Judge[V ~string](verdict V, failOn []V, summary string) (condition string, o Outcome) {
+	sentence, _, _ := strings.Cut(summary, "\n")
 	if verdict == "" || !slices.Contains(failOn, verdict) {
 		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
 	}
@@ -164,14 +166,15 @@ func EventType(conditions []metav1.Condition) string {
 	return corev1.EventTypeNormal
 }
 
-// Patch writes the status of the object in the parameter after, if it differs from the status of the object
-// in the parameter before. It reports whether it has written. An object that no longer exists is not an
-// error.
+// Patch sets status.phase of the object in the parameter after. It writes the status of this object, if it
+// differs from the status of the object in the parameter before, and reports whether it has written. An object
+// that no longer exists is not an error.
 //
 // The patch carries the resource version, so it fails if another writer has changed the object in the
 // meantime. Without the version, the patch could undo that change, because a merge patch replaces the whole
 // list of conditions.
 func Patch(ctx context.Context, c client.StatusClient, before, after client.Object) (bool, error) {
+	setPhase(after)
 	same, err := sameStatus(before, after)
 	if err != nil || same {
 		return false, err
@@ -183,8 +186,18 @@ func Patch(ctx context.Context, c client.StatusClient, before, after client.Obje
 	return true, nil
 }
 
+// setPhase copies the reason of condition Ready to status.phase.
+func setPhase(object client.Object) {
+	switch o := object.(type) {
+	case *v1alpha1.CephBenchmark:
+		o.Status.Phase = Current(o.Status.Conditions).Reason
+	case *v1alpha1.CephTuningSweep:
+		o.Status.Phase = Current(o.Status.Conditions).Reason
+	}
+}
+
 // EqualIgnoringMessages reports whether the statuses of two objects differ at most in the messages
-// of conditions and in the step of the progress.
+// of conditions, and in the step and the summary of the progress.
 func EqualIgnoringMessages(a, b client.Object) bool {
 	was, err := withoutMessages(a)
 	if err != nil {
@@ -203,6 +216,7 @@ func withoutMessages(object client.Object) (map[string]any, error) {
 		}
 	}
 	unstructured.RemoveNestedField(status, "progress", "step")
+	unstructured.RemoveNestedField(status, "progress", "summary")
 	return status, err
 }
 

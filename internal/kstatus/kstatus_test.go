@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, o := kstatus.Judge(tc.verdict, tc.failOn, "So it is.")
+			got, o := kstatus.Judge(tc.verdict, tc.failOn, "So it is.\nThe rest is in status.")
 			if got != tc.want || o.Reason != tc.wantReason || o.Message != tc.wantMessage {
 				t.Errorf("%s because of %s: %q; want %s because of %s: %q", got, o.Reason, o.Message, tc.want, tc.wantReason, tc.wantMessage)
 			}
@@ -198,6 +198,30 @@ func TestPatch(t *testing.T) {
 				t.Errorf("the stored headline is %q", got)
 			}
 		})
+	}
+}
+
+func TestPatchSetsThePhase(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	benchmark := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns"}}
+	sweep := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "ns"}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(benchmark, sweep).WithStatusSubresource(benchmark, sweep).Build()
+	kstatus.MarkIdle(&benchmark.Status.Conditions, 1, kstatus.Outcome{Reason: v1alpha1.ReasonSuspended})
+	kstatus.MarkReconciling(&sweep.Status.Conditions, 1, kstatus.Outcome{Reason: v1alpha1.ReasonRestoring})
+	for _, after := range []client.Object{benchmark, sweep} {
+		before := after.DeepCopyObject().(client.Object) //nolint:forcetypeassert,errcheck // Both kinds are objects.
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(after), before); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kstatus.Patch(t.Context(), c, before, after); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if benchmark.Status.Phase != "Suspended" || sweep.Status.Phase != "Restoring" {
+		t.Errorf("the phases are %q and %q", benchmark.Status.Phase, sweep.Status.Phase)
 	}
 }
 

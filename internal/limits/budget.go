@@ -5,9 +5,13 @@ import (
 	"sync"
 )
 
-// perRest is how many bytes an account may hold for each byte that is free. So each greedy object
-// leaves a third of what it finds free. Only one object at a time works on a Ceph cluster, so few objects hold much.
-const perRest = 2
+const (
+	// perRest is how many bytes an account may hold for each byte that is free. So some memory always stays free.
+	perRest = 2
+	// reserved and small are parts of the budget: only accounts that hold at most a twelfth may take the last third.
+	// So after the first greedy object, each other one has a twelfth at most.
+	reserved, small = 3, 12
+)
 
 // Budget is the memory that all documents of untrusted writers share in a process, in bytes. Each object that has
 // such writers opens an account. Budgets, accounts and holdings are safe for concurrent use.
@@ -36,9 +40,9 @@ func (b *Budget) Open() *Account {
 	return &Account{of: b}
 }
 
-// Account counts the memory that the documents of one object hold. It refuses more than twice what it leaves to all
-// other objects, so that no object can take the memory of others. A nil account refuses nothing; it is for tests,
-// and for programs that read few documents.
+// Account counts the memory that the documents of one object hold. It refuses what would leave too little to all other
+// objects. Only one object at a time works on a Ceph cluster, so few objects hold much. A nil account refuses nothing;
+// it is for tests, and for programs that read few documents.
 type Account struct {
 	of     *Budget
 	held   int64 // guarded by the budget's mutex, as is closed
@@ -74,12 +78,17 @@ func (a *Account) add(n int64) error {
 	if a.closed {
 		return nil
 	}
-	if n > 0 && a.held+n > perRest*(a.of.free-n) {
+	if n > 0 && !a.mayHold(a.held+n, a.of.free-n) {
 		return &BudgetError{Held: a.held, Total: a.of.total}
 	}
 	a.held += n
 	a.of.free -= n
 	return nil
+}
+
+// mayHold reports whether the account may hold a number of bytes, which leaves another number free.
+func (a *Account) mayHold(held, free int64) bool {
+	return held <= perRest*free && (held <= a.of.total/small || free >= a.of.total/reserved)
 }
 
 // Hold returns a holding of no bytes.

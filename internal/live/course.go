@@ -26,7 +26,7 @@ const coursesAtATime = 4
 // Course calls the function take with the rows, one a second, of each client in a phase of a benchmark's first run. It
 // makes one call at a time. The first row of client i is the one with the number from[i]; numbers count from 0. The
 // error wraps [ErrNotMeasuring] if this process does not poll all clients, or if a client has not begun the phase.
-func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(client int, course runner.Course) error) error {
+func (l *Sessions) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(client int, course runner.Course) error) error {
 	clients := l.clientsOf(benchmark, len(from))
 	if clients == nil {
 		return fmt.Errorf("phase %s of benchmark %s: %w", phase, benchmark, ErrNotMeasuring)
@@ -45,6 +45,7 @@ func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName
 			if err != nil {
 				return fmt.Errorf("phase %s of benchmark %s, client %d: %w", phase, benchmark, i, err)
 			}
+			defer course.Held.Release()
 			taking.Lock()
 			defer taking.Unlock()
 			return take(i, course)
@@ -55,7 +56,7 @@ func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName
 
 // clientsOf returns the clients with the indexes 0 to count-1 of an object's session; nil if this process
 // does not poll all of them.
-func (l *Sessions[M]) clientsOf(key types.NamespacedName, count int) []runner.Client {
+func (l *Sessions) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	s, ok := l.Followed(key)
 	if !ok {
 		return nil

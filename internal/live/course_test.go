@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -14,6 +15,22 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
+// charging is a runner whose courses take memory.
+type charging struct {
+	*runnertest.Runner
+
+	account *limits.Account
+}
+
+func (c charging) Course(ctx context.Context, id string, from int) (runner.Course, error) {
+	course, err := c.Runner.Course(ctx, id, from)
+	if err != nil {
+		return course, err
+	}
+	course.Held = c.account.Hold()
+	return course, course.Held.Resize(1 << 10)
+}
+
 func TestCourseIsThatOfAllClients(t *testing.T) {
 	key := types.NamespacedName{Namespace: "bench", Name: "b"}
 	rows := []result.Second{{ToNanoseconds: 1e9, Done: result.Done{Operations: 7}}, {FromNanoseconds: 1e9, ToNanoseconds: 2e9}}
@@ -22,18 +39,29 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 		runners[address] = runnertest.New(i)
 		runners[address].Script("r1-write", runnertest.Script{Course: rows})
 	}
-	l := New(func(address string, _ []byte, _ *limits.Account) (runner.Client, error) { return runners[address], nil }, nil, time.Now, func(types.NamespacedName) {}, func(time.Time) *struct{} { return nil })
+	courses := limits.NewBudget(1 << 20)
+	account := courses.Open()
+	dial := func(address string, _ []byte, _ *limits.Account) (runner.Client, error) {
+		return charging{runners[address], account}, nil
+	}
+	l := New(dial, nil, time.Now, func(types.NamespacedName) {})
 	asks := func(want error, from ...int) []runner.Course {
 		t.Helper()
-		courses := make([]runner.Course, len(from))
+		all := make([]runner.Course, len(from))
 		err := l.Course(t.Context(), key, "write", from, func(client int, c runner.Course) error {
-			courses[client] = c
+			if courses.Free() > 1<<20-1<<10 {
+				t.Errorf("%d bytes are free while the course of client %d is used", courses.Free(), client)
+			}
+			all[client] = c
 			return nil
 		})
+		if courses.Free() != 1<<20 {
+			t.Errorf("%d bytes are free afterwards", courses.Free())
+		}
 		if !errors.Is(err, want) {
 			t.Fatalf("%v, want %v", err, want)
 		}
-		return courses
+		return all
 	}
 	asks(ErrNotMeasuring, 0, 0) // The manager follows no client.
 	s := l.Of(key, "1")

@@ -16,29 +16,26 @@ import (
 	"github.com/cephtune/cephtune/internal/limits"
 )
 
-// Sessions holds the sessions that this process follows. Each session has a Memory of type M for its
-// reconciler.
-type Sessions[M any] struct {
+// Sessions holds the sessions that this process follows.
+type Sessions struct {
 	dial   clientview.Dial
 	budget *limits.Budget
 	now    func() time.Time
 	wake   func(types.NamespacedName)
-	memory func(now time.Time) *M
 
 	mu       sync.Mutex
 	stopped  bool
-	sessions map[types.NamespacedName]*Session[M]
+	sessions map[types.NamespacedName]*Session
 }
 
 // New returns Sessions that hold no session yet. Each session has an account of the budget, which may be nil, for what
-// its clients report. The function wake requests a reconcile of an object. The
-// function memory makes the Memory of a session that this process begins to follow.
-func New[M any](dial clientview.Dial, budget *limits.Budget, now func() time.Time, wake func(types.NamespacedName), memory func(now time.Time) *M) *Sessions[M] {
-	return &Sessions[M]{dial: dial, budget: budget, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
+// its clients report. The function wake requests a reconcile of an object.
+func New(dial clientview.Dial, budget *limits.Budget, now func() time.Time, wake func(types.NamespacedName)) *Sessions {
+	return &Sessions{dial: dial, budget: budget, now: now, wake: wake, sessions: map[types.NamespacedName]*Session{}}
 }
 
 // Start implements manager.Runnable. When the manager ends, it stops following all sessions.
-func (l *Sessions[M]) Start(ctx context.Context) error {
+func (l *Sessions) Start(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +50,7 @@ func (l *Sessions[M]) Start(ctx context.Context) error {
 // Of returns an object's session with the given session ID. If this process does not follow that session yet,
 // Of begins to follow it, and stops following any other session of the object. When the manager has ended, Of
 // returns a session that polls and samples nothing.
-func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
+func (l *Sessions) Of(key types.NamespacedName, id string) *Session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, ok := l.sessions[key]
@@ -64,10 +61,9 @@ func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 		s.stop()
 	}
 	ctx, stop := context.WithCancel(context.Background()) // The session outlives the caller's context. Start, Forget and Of stop it.
-	s = &Session[M]{
+	s = &Session{
 		id: id, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, Account: l.budget.Open(),
-		Memory: l.memory(l.now()),
 	}
 	s.stop = func() { stop(); s.Account.Close() }
 	s.Runners = clientview.NewFollowers(ctx, l.dial, s.Account, l.now, s.wake)
@@ -79,7 +75,7 @@ func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 }
 
 // Followed returns the session that this process follows for an object; false without one.
-func (l *Sessions[M]) Followed(key types.NamespacedName) (*Session[M], bool) {
+func (l *Sessions) Followed(key types.NamespacedName) (*Session, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, ok := l.sessions[key]
@@ -87,7 +83,7 @@ func (l *Sessions[M]) Followed(key types.NamespacedName) (*Session[M], bool) {
 }
 
 // Forget stops following an object's session.
-func (l *Sessions[M]) Forget(key types.NamespacedName) {
+func (l *Sessions) Forget(key types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s, ok := l.sessions[key]; ok {
@@ -96,16 +92,13 @@ func (l *Sessions[M]) Forget(key types.NamespacedName) {
 	}
 }
 
-// Session is a session that this process follows. Only the reconciler uses Memory, in one reconcile of the
-// object at a time. The other fields and the methods are safe for concurrent use.
-type Session[M any] struct {
+// Session is a session that this process follows. Its fields and methods are safe for concurrent use.
+type Session struct {
 	id      string
 	now     func() time.Time
 	wake    func()
 	context context.Context //nolint:containedctx // A session outlasts the call that starts it.
 	stop    func()
-
-	Memory *M
 
 	Runners *clientview.Followers
 	// Account is charged for what the session keeps of its clients' reports.
@@ -117,7 +110,7 @@ type Session[M any] struct {
 
 // Hurry makes the watch sample the cluster now instead of at the next interval. Before StartWatch, it does
 // nothing.
-func (s *Session[M]) Hurry() {
+func (s *Session) Hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
@@ -127,7 +120,7 @@ func (s *Session[M]) Hurry() {
 
 // LookBetweenRuns passes its arguments to [clusterwatch.Watch.LookBetweenRuns], which turns the extra
 // observations between runs on or off. Before StartWatch, it does nothing.
-func (s *Session[M]) LookBetweenRuns(between, strays bool) {
+func (s *Session) LookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
@@ -136,7 +129,7 @@ func (s *Session[M]) LookBetweenRuns(between, strays bool) {
 }
 
 // StartWatch returns the watch that samples the cluster. The first call starts the watch.
-func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
+func (s *Session) StartWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {
@@ -147,7 +140,7 @@ func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *cluster
 }
 
 // LastView returns the watch's present view of the cluster. Before StartWatch, the view is empty.
-func (s *Session[M]) LastView() clusterwatch.View {
+func (s *Session) LastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {

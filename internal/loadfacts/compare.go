@@ -19,6 +19,9 @@ type Side struct {
 	Loads []Load
 }
 
+// formatTerse is the format of fio's option --minimal.
+const formatTerse = "fio-terse"
+
 // The names of differences that are no options.
 const (
 	optionTool  = "tool"
@@ -93,6 +96,11 @@ func Notes(sides ...Side) []string {
 func (l Load) unknown() string {
 	i := slices.IndexFunc(l.jobs, func(j job) bool { return j.partial })
 	switch {
+	case l.format == formatTerse:
+		return "terse output of fio has a line for each process, and says nothing about the load: lines of one run are processes whose figures add up, and count as runs here; use " +
+			"--output-format=json+, or --group_reporting"
+	case math.IsNaN(l.opBytes):
+		return fmt.Sprintf("lines of %s say nothing about the load: whether the runs had the same one is unknown", l.tool)
 	case len(l.jobs) == 0 || i < 0 && l.tool == result.ToolFIO:
 		return ""
 	case l.tool == result.ToolFIO && len(l.jobs[i].options) == 0:
@@ -100,10 +108,22 @@ func (l Load) unknown() string {
 	case l.tool == result.ToolFIO:
 		return fmt.Sprintf("%s carries no job options except %s: whether others differ, or limit the figure, is unknown; use --output-format=json+",
 			l.format, strings.Join(slices.Sorted(maps.Keys(l.jobs[i].options)), ", "))
-	case l.jobs[i].options["cur_ops"].value != "":
-		return "reads of rados bench do not print -t: the largest number of operations in flight (Cur ops) is compared"
+	case l.tool == result.ToolRadosBench && l.reads:
+		return l.unknownReads(l.jobs[i])
 	}
 	return ""
+}
+
+// unknownReads says what the output of reads of rados bench does not tell; "" if it tells all.
+func (l Load) unknownReads(j job) string {
+	var notes []string
+	if j.options["cur_ops"].value != "" {
+		notes = append(notes, "reads of rados bench do not print -t: the largest number of operations in flight (Cur ops) is compared")
+	}
+	if j.options["mode"].value == "" {
+		notes = append(notes, "reads of rados bench do not print whether they are sequential (seq) or random (rand): whether all runs read alike is unknown, unless the file has their commands")
+	}
+	return strings.Join(notes, "; ")
 }
 
 // differences compares two loads. The names stand for the loads, and the end follows each line.
@@ -145,7 +165,8 @@ func (l Load) differences(other Load, name, otherName, end string) []string {
 
 // sizeDifference compares the measured sizes of operations.
 func (l Load) sizeDifference(other Load, line func(option, value, otherValue string) string) []string {
-	if math.Abs(math.Log(l.opBytes/other.opBytes)) <= 0.01 {
+	// An output that was not kept as a whole has no size.
+	if ratio := l.opBytes / other.opBytes; math.IsNaN(ratio) || math.Abs(math.Log(ratio)) <= 0.01 {
 		return nil
 	}
 	return []string{line(optionSize, fmt.Sprintf("%.0f bytes", l.opBytes), fmt.Sprintf("%.0f bytes", other.opBytes))}

@@ -20,6 +20,7 @@ type Load struct {
 	hosts   int
 	jobs    []job
 	syncs   bool    // whether the output has latencies of syncs
+	reads   bool    // whether all operations are reads
 	opBytes float64 // the mean size of an operation
 }
 
@@ -46,6 +47,8 @@ func New(source string, res *result.Result) Load {
 		Source: source, tool: res.Source.Tool, version: res.Source.ToolVersion, format: res.Source.Format,
 		hosts: res.Clients, syncs: res.SyncLatency != nil, opBytes: bytesPerOperation(res),
 	}
+	ds := res.Directions()
+	l.reads = len(ds) == 1 && ds[0].Name == result.Read
 	for _, reported := range res.Jobs {
 		l.add(reported)
 	}

@@ -49,11 +49,14 @@ func TestOptionsThatDifferAreNamed(t *testing.T) {
 		a, b string
 		want []string
 	}{
-		"iodepth":                                {"rw=randread iodepth=1", "rw=randread iodepth=32", []string{"iodepth: 1 in a, 32 in b"}},
-		"an absent option has its default":       {"rw=randread", "rw=randread iodepth=1 numjobs=1 direct=0 bs=4k rwmixread=50", nil},
-		"an absent option against another":       {"rw=randread", "iodepth=8 rw=randread", []string{"iodepth: 1 (default) in a, 8 in b"}},
-		"an unknown option on one side":          {"rw=read", "rw=read new_option=7", []string{"new_option: absent in a, 7 in b"}},
-		"the engine and jobs":                    {"rw=randread ioengine=libaio", "rw=read ioengine=rbd numjobs=8", []string{"ioengine: libaio in a, rbd in b", "numjobs: 1 (default) in a, 8 in b", "rw: randread in a, read in b"}},
+		"iodepth":                          {"rw=randread iodepth=1", "rw=randread iodepth=32", []string{"iodepth: 1 in a, 32 in b"}},
+		"an absent option has its default": {"rw=randread", "rw=randread iodepth=1 numjobs=1 direct=0 bs=4k rwmixread=50", nil},
+		"an absent option against another": {"rw=randread", "iodepth=8 rw=randread", []string{"iodepth: 1 (default) in a, 8 in b"}},
+		"an unknown option on one side":    {"rw=read", "rw=read new_option=7", []string{"new_option: absent in a, 7 in b"}},
+		"the engine and jobs": {
+			"rw=randread ioengine=libaio", "rw=read ioengine=rbd numjobs=8",
+			[]string{"ioengine: libaio in a, rbd in b", "numjobs: 1 (default) in a, 8 in b", "rw: randread in a, read in b"},
+		},
 		"sizes in other units":                   {"bs=4k size=1g io_size=10m", "blocksize=4096 size=1024m io_limit=10485760", nil},
 		"capital units and kib":                  {"bs=4K size=1GiB", "bs=4kib size=1073741824", nil},
 		"block sizes of unused directions":       {"rw=randread bs=4k,64k", "rw=randread bs=4k", nil},

@@ -57,6 +57,11 @@ func (l Load) HiddenWaits(d result.NamedDirection) (Waits, bool) {
 	return w, w.Hidden >= 1 || w.Behind > 0
 }
 
+// ClosedLoop reports whether no rate of a direction is known: the next operation waits for an earlier one.
+func (l Load) ClosedLoop(d result.NamedDirection) bool {
+	return l.tool == result.ToolFIO && l.rate(d) == 0
+}
+
 // rate returns how many operations of a direction are due in a second; 0 without a limit.
 func (l Load) rate(d result.NamedDirection) float64 {
 	if l.tool != result.ToolFIO || d.Operations == 0 {

@@ -131,26 +131,32 @@ func Labels() []Label {
 		{LabelName, "The name of the CR."},
 		{LabelCluster, "The CephCluster, as namespace/name."},
 		{LabelRunID, "The run ID in status."},
-		{LabelState, "The state of the CR: " + StateReconciling + " while it works or waits, " + StateStalled + " when a person has to act, " + StateReady + " at the end, " + StateIdle + " otherwise, as when it is suspended."},
+		{LabelState, "The state of the CR: " + StateReconciling + " while it works or waits, " + StateStalled + " when a person has to act, " + StateReady + " at the end, " + StateIdle +
+			" otherwise, as when it is suspended."},
 		{LabelReason, "Of a CR: the reason of its condition Ready, which is the column Phase of `kubectl get`. Of runs: why they are invalid."},
 		{LabelVerdict, "Of a sweep or a configuration: Superior, Better, Equivalent, Inferior, Inconclusive or Invalid. Of a benchmark: Passed, Failed, Inconclusive or Invalid. Empty while there is none."},
 		{LabelSummary, "The outcome in a few sentences, or what to do. Empty while there is neither."},
 		{LabelBest, "The best configuration: the baseline until another one is proven to be better."},
 		{LabelMetric, "The metric of a sweep's objective: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
 		{LabelBetter, "The direction in which the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies and TimeToClean."},
-		{LabelConstraints, "The constraints of a sweep, for the leading configuration: Broken if one is broken, else Unknown if one is unknown, else Kept. Empty while `status.constraints` is empty: without constraints, if every other configuration is Inferior, and before the verdict (with the design Interleaved, before the first valid session)."},
+		{LabelConstraints, "The constraints of a sweep, for the leading configuration: Broken if one is broken, else Unknown if one is unknown, else Kept. Empty " +
+			"while `status.constraints` is empty: without constraints, if every other configuration is Inferior, and before the verdict (with the design Interleaved, before the first valid session)."},
 		{LabelConfiguration, "The name of a configuration, such as pg_num=32. The baseline is one."},
 		{LabelRun, "The number of a run within its run ID, from 1."},
 		{LabelPhase, "The name of a phase."},
 		{LabelDirection, "Read, Write or Total."},
 		{LabelStatistic, "Of a latency: mean, p50, p95, p99, p99.9 or max."},
-		{LabelMarks, "Notes on the figures of a phase, sorted and separated by commas: Cached, Warmed, ClosedLoop, BelowRate, SharedImage, Throttled, Starved, NotSteady, Disturbed. Empty without a note."},
+		{LabelMarks, "Notes on the figures of a phase, sorted and separated by commas: Cached, Warmed, ClosedLoop, BelowRate, Saturated, OffSchedule, SharedImage, Throttled, Starved, " +
+			"NotSteady, Disturbed. Empty without a note."},
 		{LabelEnvironment, "A digest of what the results depend on, such as versions and OSDs. Results with different digests cannot be compared."},
 		{LabelHolder, "The owner of the lock or the journal of a cluster, as kind/namespace/name."},
 		{LabelKind, "CephBenchmark or CephTuningSweep."},
-		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored means all settings, except those of a winner that is kept; LeftAlone means all except those that something else changed; OSDsNotRestarted means that OSDs may use the sweep's values until they restart; Abandoned means that a person abandoned the restore, or that the journal was removed; Failed means that an attempt failed and is repeated. Of outages: Measured, Refused (no OSD was stopped) or Failed (the run is invalid)."},
+		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored means all settings, except those of a winner that is kept; LeftAlone means all except those that " +
+			"something else changed; OSDsNotRestarted means that OSDs may use the sweep's values until they restart; Abandoned means that a person abandoned the restore, or that the journal " +
+			"was removed; Failed means that an attempt failed and is repeated. Of outages: Measured, Refused (no OSD was stopped) or Failed (the run is invalid)."},
 		{LabelVerb, "The kind of request."},
-		{LabelPart, "A part of an outage. down lasts from the stop until noup was unset. The others begin then: up lasts until the OSDs were up, active until no placement group was inactive, clean until all placement groups had all copies."},
+		{LabelPart, "A part of an outage. down lasts from the stop until noup was unset. The others begin then: up lasts until the OSDs were up, active until no placement group was " +
+			"inactive, clean until all placement groups had all copies."},
 	}
 }
 

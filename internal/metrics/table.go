@@ -54,17 +54,21 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Each CephTuningSweep has at most 5 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is deleted. Only a running sweep has the series of the run that measures and of the expected end. Only a sweep of the design Blocks that has ended with a verdict has those of the noise.",
+		About: "Each CephTuningSweep has at most 5 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is " +
+			"deleted. Only a running sweep has the series of the run that measures and of the expected end. Only a sweep of the design Blocks that has ended with a verdict has those of the noise.",
 		Descriptions: []Description{
 			{
 				Name: SweepInfo, Type: Gauge,
-				Help:    "A sweep, with texts from its status as labels. The value is always 1.",
-				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelBest, LabelMetric, LabelBetter, LabelConstraints, LabelEnvironment},
+				Help: "A sweep, with texts from its status as labels. The value is always 1.",
+				Labels: []string{
+					LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelBest, LabelMetric, LabelBetter, LabelConstraints,
+					LabelEnvironment,
+				},
 				Example: `count by (state, reason) (` + SweepInfo + `)`, Answers: "how many sweeps are in each state",
 			},
 			{
 				Name: SweepProgressRatio, Type: Gauge,
-				Help:    "The share of a sweep's planned runs, or sessions, that have ended, from 0 to 1. It may fall when runs have to be repeated.",
+				Help:    "The share of a sweep's planned trials that have ended, from 0 to 1. It may fall when trials have to be repeated.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepProgressRatio + `{namespace="cephtune-bench"}`, Answers: "the progress of each sweep",
 			},
@@ -76,13 +80,15 @@ func sweepGroup() Group {
 			},
 			{
 				Name: SweepRunning, Type: Gauge,
-				Help:    "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's. Sweeps of the design Interleaved have no such series, because their sessions switch between configurations.",
+				Help: "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's. Sweeps of the design Interleaved have no such " +
+					"series, because their sessions switch between configurations.",
 				Labels:  []string{LabelNamespace, LabelName, LabelConfiguration, LabelRun},
 				Example: `max by (configuration) (` + SweepRunning + `{name="pg-num"})`, Answers: "which configuration was measured when, to shade a graph",
 			},
 			{
 				Name: SweepRestored, Type: Gauge,
-				Help:    "1 once every setting that a sweep changed in Ceph was read back at its original value, except those of a winner that is kept and those that something else changed; 0 before that, after an abandoned restore, and if OSDs may use the sweep's values until they restart; no series for a sweep that changed nothing.",
+				Help: "1 once every setting that a sweep changed in Ceph was read back at its original value, except those of a winner that is kept and those that something else changed; 0 " +
+					"before that, after an abandoned restore, and if OSDs may use the sweep's values until they restart; no series for a sweep that changed nothing.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepRestored + ` == 0`, Answers: "which sweeps have not restored everything",
 			},
@@ -106,7 +112,8 @@ func configurationGroup() Group {
 	labels := []string{LabelNamespace, LabelName, LabelConfiguration}
 	return Group{
 		Title: "Configurations of sweeps",
-		About: "Each configuration of a CephTuningSweep has at most 4 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no difference. The label better of `" + SweepInfo + "` says whether a higher or a lower figure is better.",
+		About: "Each configuration of a CephTuningSweep has at most 4 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no " +
+			"difference. The label better of `" + SweepInfo + "` says whether a higher or a lower figure is better.",
 		Descriptions: []Description{
 			{
 				Name: SweepConfigurationRatio, Type: Gauge,
@@ -128,7 +135,8 @@ func configurationGroup() Group {
 			},
 			{
 				Name: SweepConfigurationLatest, Type: Gauge,
-				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as the label metric of " + SweepInfo + " says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own. Sweeps of the design Interleaved have no such series.",
+				Help: "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as the label metric of " + SweepInfo +
+					" says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own. Sweeps of the design Interleaved have no such series.",
 				Labels:  labels,
 				Example: SweepConfigurationLatest + ` and on (namespace, name) ` + SweepInfo + `{metric="Bandwidth"}`, Answers: "bandwidth of run after run, in bytes per second",
 			},
@@ -140,7 +148,10 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first four metrics below and of the expectations are never left out to keep this limit. The other series are added, each for all phases, in this order until the next would exceed 20: the time to clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A benchmark that belongs to a sweep has series only while it runs.",
+		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first four metrics below and of the expectations are never left out to " +
+			"keep this limit. The other series are added, each for all phases, in this order until the next would exceed 20: the time to clean, bandwidth, operations, the 99th percentile, " +
+			"the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A " +
+			"benchmark that belongs to a sweep has series only while it runs.",
 		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
@@ -193,13 +204,15 @@ func evidenceDescriptions() []Description {
 	return []Description{
 		{
 			Name: BenchmarkValidRuns, Type: Gauge,
-			Help:    "The number of runs from which the figures of a phase are computed. The label marks has notes on them. With ClosedLoop, for example, latencies are not those of a fixed rate; with Cached, figures are not those of the disks.",
+			Help: "The number of runs from which the figures of a phase are computed. The label marks has notes on them. With ClosedLoop, for example, latencies are not those of a fixed " +
+				"rate; with Cached, figures are not those of the disks.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelMarks},
 			Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures come from caches",
 		},
 		{
 			Name: BenchmarkBandwidthLow, Type: Gauge,
-			Help:    "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. Absent with fewer than three runs. With blocks of one size, the interval of the operations is proportional to it.",
+			Help: "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. Absent with fewer than three runs. With blocks of one size, the " +
+				"interval of the operations is proportional to it.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
 			Example: BenchmarkBandwidthLow + ` < 300 * 1024^2`, Answers: "which phases may typically be slower than 300 MiB/s",
 		},
@@ -217,7 +230,8 @@ func evidenceDescriptions() []Description {
 		},
 		{
 			Name: BenchmarkTimeToClean, Type: Gauge,
-			Help:    "The time from when noup was unset after an outage until all placement groups had all their copies again, over all valid runs, in seconds. Only the phase of an outage has this series, with direction Total.",
+			Help: "The time from when noup was unset after an outage until all placement groups had all their copies again, over all valid runs, in seconds. Only the phase of an outage " +
+				"has this series, with direction Total.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
 			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be clean again",
 		},
@@ -227,7 +241,8 @@ func evidenceDescriptions() []Description {
 func clusterGroup() Group {
 	return Group{
 		Title: "Ceph clusters",
-		About: "Each CephCluster in the operator config has these series. They come from the lock and the journals in the operator's namespace, and from the status of waiting CRs. Those of the lock and the journals appear once the CephCluster has an FSID.",
+		About: "Each CephCluster in the operator config has these series. They come from the lock and the journals in the operator's namespace, and from the status of waiting CRs. Those " +
+			"of the lock and the journals appear once the CephCluster has an FSID.",
 		Descriptions: []Description{
 			{
 				Name: LockHeld, Type: Gauge,
@@ -255,7 +270,8 @@ func clusterGroup() Group {
 			},
 			{
 				Name: OSDsKeptDown, Type: Gauge,
-				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. The label holder names the benchmark or sweep that stopped them, and is empty if no OSD is kept down.",
+				Help: "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. The label holder names the benchmark or sweep that stopped them, and is empty " +
+					"if no OSD is kept down.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: OSDsKeptDown + ` > 0`, Answers: "which clusters have OSDs down on purpose",
 			},
@@ -276,9 +292,9 @@ func eventGroup() Group {
 		Descriptions: []Description{
 			{
 				Name: InvalidRuns, Type: Counter,
-				Help:    "Invalid runs and void sessions, by kind of object and reason. Runs of a sweep's benchmarks count for the sweep.",
+				Help:    "Invalid runs of benchmarks and invalid trials of sweeps, by kind of object and reason. Runs of a sweep's benchmarks count as its trials.",
 				Labels:  []string{LabelKind, LabelReason},
-				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs were invalid today",
+				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs and trials were invalid today",
 			},
 			{
 				Name: Restores, Type: Counter,
@@ -316,7 +332,8 @@ func eventGroup() Group {
 func outageGroup() Group {
 	return Group{
 		Title: "Outages",
-		About: "The cost of outages, including those of sweeps, as counters since the start of the manager. Use rate() or increase() on them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and the benchmark's report has the figures of each run.",
+		About: "The cost of outages, including those of sweeps, as counters since the start of the manager. Use rate() or increase() on them; `" + BenchmarkTimeToClean +
+			"` has the figure of each benchmark, and the benchmark's report has the figures of each run.",
 		Descriptions: []Description{
 			{
 				Name: Outages, Type: Counter,

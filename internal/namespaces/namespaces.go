@@ -54,13 +54,12 @@ func (c *Checker) Handles(namespace string) bool {
 // Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks may run. Refusal
 // remembers that benchmarks may run: if rights are removed later, the calls that need them fail.
 func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if reason := c.barred[namespace]; reason != "" {
+	reason, known := c.remembered(namespace)
+	if reason != "" {
 		return fmt.Sprintf("Namespace %s %s, so no benchmark runs in it: whoever may create pods beside benchmarks can use their Ceph key. "+
 			"Use another namespace, such as cephtune-bench.", namespace, reason), nil
 	}
-	if c.known[namespace] {
+	if known {
 		return "", nil
 	}
 	// Only benchmark namespaces give the manager this right.
@@ -74,6 +73,16 @@ func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error)
 		return fmt.Sprintf("Namespace %s is not a benchmark namespace: the operator may not create Jobs in it. "+
 			"Use another namespace, or ask the administrator to add it: with Helm to benchmarkNamespaces, otherwise with config/bench.", namespace), nil
 	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	c.known[namespace] = true
 	return "", nil
+}
+
+// remembered returns why no benchmark runs in a namespace, and whether the manager may run benchmarks in it. The API
+// server is asked without the mutex: an answer that does not come must not delay the passes of all benchmarks.
+func (c *Checker) remembered(namespace string) (reason string, known bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.barred[namespace], c.known[namespace]
 }

@@ -27,8 +27,11 @@ func TestUnavailable(t *testing.T) {
 		without []int
 		want    string // empty: they stay available
 	}{
-		"one of three copies":          {pgs: []ceph.PG{pg(1, 1, 0, 2)}, without: []int{1}},
-		"two of three copies":          {pgs: []ceph.PG{pg(1, 1, 0, 2)}, without: []int{1, 0}, want: "placement groups may become unavailable without osd.0, osd.1 (1 in all): 1.0 would have fewer OSDs left (1) than it needs (2, min_size of pool three)"},
+		"one of three copies": {pgs: []ceph.PG{pg(1, 1, 0, 2)}, without: []int{1}},
+		"two of three copies": {
+			pgs: []ceph.PG{pg(1, 1, 0, 2)}, without: []int{1, 0},
+			want: "placement groups may become unavailable without osd.0, osd.1 (1 in all): 1.0 would have fewer OSDs left (1) than it needs (2, min_size of pool three)",
+		},
 		"two of three, the last among": {pgs: []ceph.PG{pg(1, 1, 0, 2)}, without: []int{1, 2}, want: "1.0 would have fewer OSDs left (1)"},
 		"one of two copies":            {pgs: []ceph.PG{pg(2, 0, 1)}, without: []int{0}},
 		"both copies":                  {pgs: []ceph.PG{pg(2, 0, 1)}, without: []int{0, 1}, want: "would have fewer OSDs left (0) than it needs (1"},

@@ -234,11 +234,14 @@ func TestNext(t *testing.T) {
 		"it is whole once":                 {so: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
 		"it is whole":                      {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
 		"the phase ends before it is":      {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make the phase longer"},
-		"nothing was missing":              {so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107, want: StepDone, failed: "check that they store data"},
-		"the only copy was missing":        {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
-		"data still has to move":           {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
-		"it was refused":                   {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
-		"it went wrong in the middle":      {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
+		"nothing was missing": {
+			so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107,
+			want: StepDone, failed: "check that they store data",
+		},
+		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"data still has to move":      {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
+		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
+		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.look.OSDMapAt = at(tc.now)

@@ -23,8 +23,7 @@ import (
 
 const (
 	// typeOSD is the failure domain of single OSDs.
-	typeOSD  = "osd"
-	typeRoot = "root"
+	typeOSD = "osd"
 	// defaultRoot is the root of the CRUSH hierarchy to use if a cluster has several.
 	defaultRoot = "default"
 	// defaultDomain is the failure domain of a pool that names none.
@@ -42,6 +41,8 @@ type Request struct {
 	// FailureDomain is the type of CRUSH bucket that keeps copies apart: no two copies of a
 	// placement group are in one bucket.
 	FailureDomain string
+	// Root is the root of the CRUSH hierarchy whose OSDs store the pools; "" for the usual one.
+	Root string
 	// DeviceClass is the device class of the OSDs. It may be empty if the cluster has only one
 	// class.
 	DeviceClass string
@@ -59,11 +60,11 @@ type Pool struct {
 
 // RequestOf returns the request for a scratch pool that [Sized] returned.
 func RequestOf(pool v1alpha1.ScratchPool) Request {
-	request := Request{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
-	if pool.OSDs != nil {
-		request.Count = int(pool.OSDs.Count)
-		if pool.OSDs.Seed != nil {
-			request.Seed = *pool.OSDs.Seed
+	request := Request{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), Root: pool.CrushRoot, DeviceClass: pool.DeviceClass}
+	if pool.OSDSelection != nil {
+		request.Count = int(pool.OSDSelection.Count)
+		if pool.OSDSelection.Seed != nil {
+			request.Seed = *pool.OSDSelection.Seed
 		}
 	}
 	pgs := func(parameters map[string]v1alpha1.ParameterValue) int {
@@ -160,7 +161,8 @@ func Apart(all []ceph.OSDLocation, w Request) error {
 	}
 	for _, pool := range w.Pools {
 		if pool.Copies > len(domains) {
-			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s are in only %d: set scratchPool.failureDomain to a level that has enough, such as osd, or use a smaller size",
+			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s are in only %d: set scratchPool.failureDomain to a level that has enough, such as osd, "+
+				"or use a smaller size",
 				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
 		}
 	}
@@ -170,7 +172,7 @@ func Apart(all []ceph.OSDLocation, w Request) error {
 // candidates returns the OSDs that can be drawn, by failure domain.
 func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	var classes []string
-	for _, osd := range usable(all) {
+	for _, osd := range usable(all, w.Root) {
 		classes = with(classes, osd.DeviceClass)
 	}
 	if w.DeviceClass == "" && len(classes) > 1 {
@@ -185,7 +187,11 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
 	domains := map[string][]int{}
 	nowhere := 0
-	for _, osd := range usable(all) {
+	inside := usable(all, w.Root)
+	if len(inside) == 0 && len(all) > 0 {
+		return nil, refuse("no OSD is in the CRUSH root %s: set scratchPool.crushRoot to a root that `ceph osd tree` shows", w.Root)
+	}
+	for _, osd := range inside {
 		if !counts(osd) || w.DeviceClass != "" && osd.DeviceClass != w.DeviceClass {
 			continue
 		}
@@ -205,13 +211,32 @@ func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) b
 	return domains, nil
 }
 
-// usable returns the OSDs in the root "default", or all OSDs if the cluster has no such root.
-func usable(all []ceph.OSDLocation) []ceph.OSDLocation {
-	elsewhere := func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] != defaultRoot }
-	if inside := slices.DeleteFunc(slices.Clone(all), elsewhere); len(inside) > 0 {
-		return inside
+// usable returns the OSDs in a root, with their buckets below it. Without a name, the root is "default", or any if the
+// cluster has no such root.
+func usable(all []ceph.OSDLocation, root string) []ceph.OSDLocation {
+	var inside []ceph.OSDLocation
+	for _, osd := range all {
+		if buckets := osd.Below(cmp.Or(root, defaultRoot)); buckets != nil {
+			osd.Buckets = buckets
+			inside = append(inside, osd)
+		}
 	}
-	return all
+	if len(inside) == 0 && root == "" {
+		return all
+	}
+	return inside
+}
+
+// UsableOSDs returns the OSDs that a scratch pool may use: those of its root. Without a tree, it returns all.
+func UsableOSDs(all []ceph.OSD, tree []ceph.OSDLocation, pool v1alpha1.ScratchPool) []ceph.OSD {
+	if len(tree) == 0 {
+		return all
+	}
+	inside := map[int]bool{}
+	for _, osd := range usable(tree, pool.CrushRoot) {
+		inside[osd.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(osd ceph.OSD) bool { return !inside[osd.ID] })
 }
 
 // with returns a list with a name added, unless the name is empty or the list has it already.
@@ -321,9 +346,22 @@ func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map
 
 // Used returns those of the given OSDs that have placement groups of a pool.
 func Used(pool ceph.Pool, pgs []ceph.PG, osds []int) []int {
-	return slices.DeleteFunc(slices.Clone(osds), func(osd int) bool {
-		return !slices.ContainsFunc(pgs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd) })
-	})
+	holds := Holding(pool.ID, pgs)
+	return slices.DeleteFunc(slices.Clone(osds), func(osd int) bool { return !holds[osd] })
+}
+
+// Holding returns the OSDs that have placement groups of a pool. It looks at each placement group once: a cluster may have
+// ten thousand, on a thousand OSDs.
+func Holding(pool int64, pgs []ceph.PG) map[int]bool {
+	holds := map[int]bool{}
+	for _, pg := range pgs {
+		if pg.PoolID == pool {
+			for _, osd := range pg.Acting {
+				holds[osd] = true
+			}
+		}
+	}
+	return holds
 }
 
 // Outside names a placement group of a pool that is on an OSD outside the given OSDs; "" if all are on

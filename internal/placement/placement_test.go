@@ -274,11 +274,14 @@ func TestRequestOf(t *testing.T) {
 		want Request
 	}{
 		"copies": {
-			v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, FailureDomain: "osd", DeviceClass: "hdd", Parameters: pg, OSDs: &v1alpha1.OSDSelection{Count: 3, Seed: new(int64(9))}},
+			v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, FailureDomain: "osd", DeviceClass: "hdd", Parameters: pg, OSDSelection: &v1alpha1.OSDSelection{Count: 3, Seed: new(int64(9))}},
 			Request{Count: 3, Pools: []Pool{{Copies: 2, PGs: 16}}, FailureDomain: "osd", DeviceClass: "hdd", Seed: 9},
 		},
 		"chunks, with metadata": {
-			v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1, Metadata: v1alpha1.MetadataPool{Size: 3}}, Parameters: pg, OSDs: &v1alpha1.OSDSelection{Count: 4}},
+			v1alpha1.ScratchPool{
+				ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1, Metadata: v1alpha1.MetadataPool{Size: 3}},
+				Parameters:   pg, OSDSelection: &v1alpha1.OSDSelection{Count: 4},
+			},
 			Request{Count: 4, Pools: []Pool{{Copies: 3, PGs: 16}, {Copies: 3}}, FailureDomain: "host"},
 		},
 	} {
@@ -311,10 +314,14 @@ func TestApart(t *testing.T) {
 		request Request
 		want    string // a part of the refusal; "" for none
 	}{
-		"a host for each copy":      {hosts(2, 2, 2), Request{Pools: pools(3), FailureDomain: "host"}, ""},
-		"three copies on two hosts": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host, but the OSDs are in only 2: set scratchPool.failureDomain to a level that has enough, such as osd"},
-		"the same, apart by OSD":    {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "osd"}, ""},
-		"more copies than OSDs":     {hosts(2), Request{Pools: pools(3), FailureDomain: "osd"}, "in only 2:"},
+		"a host for each copy": {hosts(2, 2, 2), Request{Pools: pools(3), FailureDomain: "host"}, ""},
+		"three copies on two hosts": {
+			hosts(3, 3),
+			Request{Pools: pools(3), FailureDomain: "host"},
+			"3 copies or chunks need as many failure domains of type host, but the OSDs are in only 2: set scratchPool.failureDomain to a level that has enough, such as osd",
+		},
+		"the same, apart by OSD": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "osd"}, ""},
+		"more copies than OSDs":  {hosts(2), Request{Pools: pools(3), FailureDomain: "osd"}, "in only 2:"},
 		"chunks that fit, metadata that do not": {
 			hosts(1, 1), Request{Pools: pools(2, 3), FailureDomain: "host"}, "3 copies or chunks",
 		},
@@ -332,6 +339,15 @@ func TestApart(t *testing.T) {
 		"a host of another root": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Pools: pools(3), FailureDomain: "host"}, "in only 2:",
 		},
+		"a pool in another root": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Pools: pools(1), FailureDomain: "host", Root: "attic"}, "",
+		},
+		"too few hosts in that root": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Pools: pools(2), FailureDomain: "host", Root: "attic"}, "in only 1:",
+		},
+		"a root that there is not": {
+			hosts(1, 1, 1), Request{Pools: pools(1), FailureDomain: "host", Root: "attic"}, "no OSD is in the CRUSH root attic: set scratchPool.crushRoot to a root that `ceph osd tree` shows",
+		},
 		"a level that there is not":                  {hosts(1, 1, 1), Request{Pools: pools(1), FailureDomain: "zone"}, "no OSD is in a CRUSH bucket of type zone"},
 		"a class that there is not, asked elsewhere": {hosts(1, 1, 1), Request{Pools: pools(3), FailureDomain: "host", DeviceClass: "nvme"}, ""},
 	} {
@@ -342,6 +358,40 @@ func TestApart(t *testing.T) {
 			}
 			if _, is := errors.AsType[*Error](err); err != nil && !is {
 				t.Errorf("%T is not for the user", err)
+			}
+		})
+	}
+}
+
+// Scratch pools are in one root, so OSDs of other roots neither store their data nor limit it.
+func TestUsableOSDs(t *testing.T) {
+	osds := []ceph.OSD{{ID: 0}, {ID: 1}, {ID: 2}}
+	in := func(id int, root string) ceph.OSDLocation {
+		return ceph.OSDLocation{ID: id, Buckets: map[string]string{"root": root}}
+	}
+	both := func(osd ceph.OSDLocation, root string) ceph.OSDLocation {
+		osd.Elsewhere = []map[string]string{{"root": root}}
+		return osd
+	}
+	for name, tc := range map[string]struct {
+		tree []ceph.OSDLocation
+		root string
+		want []int
+	}{
+		"two roots":        {[]ceph.OSDLocation{in(0, "default"), in(1, "fast"), in(2, "default")}, "", []int{0, 2}},
+		"the other root":   {[]ceph.OSDLocation{in(0, "default"), in(1, "fast"), in(2, "default")}, "fast", []int{1}},
+		"an OSD in both":   {[]ceph.OSDLocation{both(in(0, "default"), "fast"), in(1, "fast"), in(2, "default")}, "fast", []int{0, 1}},
+		"one other root":   {[]ceph.OSDLocation{in(0, "fast"), in(1, "fast"), in(2, "fast")}, "", []int{0, 1, 2}},
+		"a root of no OSD": {[]ceph.OSDLocation{in(0, "fast"), in(1, "fast"), in(2, "fast")}, "attic", nil},
+		"no tree":          {nil, "fast", []int{0, 1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			for _, osd := range UsableOSDs(osds, tc.tree, v1alpha1.ScratchPool{CrushRoot: tc.root}) {
+				got = append(got, osd.ID)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
 // Place is an object's place in the queue.
@@ -25,6 +26,8 @@ type Place struct {
 	// Restores reports that the object will restore orphaned settings. Benchmarks wait for that restore, so
 	// benchmarks are never ahead of this object.
 	Restores bool
+	// Loss says that the object does not end because a node is lost; "" otherwise.
+	Loss string
 }
 
 // maxNamed is the maximum number of objects ahead that are named.
@@ -34,22 +37,26 @@ const maxNamed = 3
 // belongs to a sweep, because the sweep has the place. A benchmark is at work from its start time until its
 // teardown is complete, except while it is suspended or stalled.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
-	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || b.Status.Trial != nil {
+	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || b.Status.Trial != nil || reconcile.IsGone(b, reconcile.CleanupFinalizer) {
 		return Place{}, false
 	}
-	return Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
+	place := Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}
+	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == v1alpha1.ReasonNodeLost {
+		place.Loss = ready.Message
+	}
+	return place, true
 }
 
 // OfSweep returns the place of a sweep. It returns false for a sweep that is not at work, that waits for its
-// spec.window, or that only makes a plan.
+// spec.maintenanceWindow, or that only makes a plan.
 func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
-	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
+	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan || reconcile.IsGone(s, reconcile.RestoreFinalizer) {
 		return Place{}, false
 	}
 	return Place{Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
-// waits reports whether an object wants or holds the lock. An object that waits for its spec.window does not.
+// waits reports whether an object wants or holds the lock. An object that waits for its spec.maintenanceWindow does not.
 func waits(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) &&
@@ -76,11 +83,11 @@ func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bo
 // begunBefore names the objects ahead, regardless of the lock.
 func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
-	if err := reader.List(ctx, &benchmarks); err != nil {
+	if err := reader.List(ctx, &benchmarks, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the benchmarks in the queue: %w", err)
 	}
 	var sweeps v1alpha1.CephTuningSweepList
-	if err := reader.List(ctx, &sweeps); err != nil {
+	if err := reader.List(ctx, &sweeps, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the sweeps in the queue: %w", err)
 	}
 	var all []Place
@@ -105,7 +112,11 @@ func ahead(of Place, all []Place) []string {
 	slices.SortFunc(first, compare)
 	names := make([]string, 0, len(first))
 	for _, p := range first {
-		names = append(names, p.String())
+		name := p.String()
+		if p.Loss != "" {
+			name += " (" + p.Loss + ")"
+		}
+		names = append(names, name)
 	}
 	if extra := len(names) - maxNamed; extra > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", extra))

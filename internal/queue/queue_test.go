@@ -97,6 +97,18 @@ func TestAhead(t *testing.T) {
 			})},
 			want: "CephBenchmark bench/b",
 		},
+		"a benchmark whose teardown is complete": {others: []client.Object{benchmark("b", begun{-time.Hour, "TearingDown"}, func(b *v1alpha1.CephBenchmark) {
+			b.DeletionTimestamp, b.Finalizers = &noon, []string{"example.com/keep"}
+		})}},
+		"a sweep whose restore is complete": {others: []client.Object{tuning("s", begun{-time.Hour, "Restoring"}, func(s *v1alpha1.CephTuningSweep) {
+			s.DeletionTimestamp, s.Finalizers = &noon, []string{"example.com/keep"}
+		})}},
+		"a benchmark that is torn down": {others: []client.Object{benchmark("b", begun{-time.Hour, "TearingDown"}, func(b *v1alpha1.CephBenchmark) {
+			b.DeletionTimestamp, b.Finalizers = &noon, []string{"cephtune.dev/cleanup"}
+		})}, want: "CephBenchmark bench/b"},
+		"a sweep that restores": {others: []client.Object{tuning("s", begun{-time.Hour, "Restoring"}, func(s *v1alpha1.CephTuningSweep) {
+			s.DeletionTimestamp, s.Finalizers = &noon, []string{"cephtune.dev/restore"}
+		})}, want: "CephTuningSweep bench/s"},
 		"another cluster": {others: []client.Object{benchmark("b", begun{-time.Hour, "Running"}, func(b *v1alpha1.CephBenchmark) {
 			b.Spec.ClusterRef.Name = "other"
 		})}},

@@ -162,16 +162,28 @@ func upgrade(in input) *Obstacle {
 	return waits("ClusterNotReady", "the CephCluster is in phase %q: Rook is reconciling it or has failed; see its conditions", in.Phase)
 }
 
+// mixedVersions reports daemons of different versions. A spec can allow those that do not matter for the load,
+// because some clusters keep an old gateway for months.
 func mixedVersions(in input) *Obstacle {
-	if len(in.Versions.Overall) < 2 {
+	counts := in.Versions.OfLoad()
+	if len(counts) > 1 {
+		var texts []string
+		for _, version := range slices.Sorted(maps.Keys(counts)) {
+			texts = append(texts, fmt.Sprintf("%d of %s", counts[version], version))
+		}
+		return surveyed("MixedVersions", "daemons run different versions of Ceph (%s); wait until the upgrade has ended", strings.Join(texts, ", "))
+	}
+	others := in.Versions.Others()
+	muted := slices.ContainsFunc(in.Status.Health.Checks, func(c ceph.HealthCheck) bool { return c.Code == oldVersionCode && c.Muted })
+	if len(others) == 0 || muted || matches(oldVersionCode, in.allowed) {
 		return nil
 	}
-	var texts []string
-	for _, version := range slices.Sorted(maps.Keys(in.Versions.Overall)) {
-		texts = append(texts, fmt.Sprintf("%d of %s", in.Versions.Overall[version], version))
-	}
-	return surveyed("MixedVersions", "daemons run different versions of Ceph (%s); wait until the upgrade has ended", strings.Join(texts, ", "))
+	return surveyed("MixedVersions", "daemons that the load does not need run another version (%s) than monitors, managers and OSDs (%s); upgrade them, or name %s in quiescence.allowedWarnings",
+		strings.Join(others, ", "), strings.Join(slices.Sorted(maps.Keys(counts)), ""), oldVersionCode)
 }
+
+// oldVersionCode is Ceph's warning of daemons with an old version, which Ceph raises only after a week.
+const oldVersionCode = "DAEMON_OLD_VERSION"
 
 func osdsDown(in input) *Obstacle {
 	down := in.Status.DownInOSDs()

@@ -37,6 +37,17 @@ func quiet() Facts {
 	return f
 }
 
+// behind makes one daemon of a type run an older version than the others.
+func behind(daemon string) func(*Facts) {
+	return func(f *Facts) {
+		f.Versions = &ceph.Versions{Daemons: map[string]map[string]int{"mon": {"18.2.7": 3}, "osd": {"18.2.7": 3}}}
+		if f.Versions.Daemons[daemon] == nil {
+			f.Versions.Daemons[daemon] = map[string]int{}
+		}
+		f.Versions.Daemons[daemon]["17.2.6"] = 1
+	}
+}
+
 func warn(code, summary string) func(*Facts) {
 	return func(f *Facts) {
 		f.Status.Health.Status = "HEALTH_WARN"
@@ -178,10 +189,19 @@ var checkCases = map[string]struct {
 		spec:   v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{flagsCode}},
 		want:   []obstacle{{code: "IOStopped", says: "pauserd, pausewr"}},
 	},
-	"no manager":         {change: func(f *Facts) { f.Status.ManagerActive = false }, want: []obstacle{{code: "NoManager"}}},
-	"a monitor missing":  {change: func(f *Facts) { f.Status.QuorumNames = []string{"a", "b"} }, want: []obstacle{{code: "MonitorsDown", says: "2 of 3"}}},
-	"Rook at work":       {change: func(f *Facts) { f.Phase = "Progressing" }, want: []obstacle{{code: "ClusterNotReady", says: `"Progressing"`}}},
-	"an upgrade":         {change: func(f *Facts) { f.Versions.Overall = map[string]int{"19.2.0": 1, "18.2.7": 6} }, want: []obstacle{{code: "MixedVersions", says: "6 of 18.2.7, 1 of 19.2.0"}}},
+	"no manager":        {change: func(f *Facts) { f.Status.ManagerActive = false }, want: []obstacle{{code: "NoManager"}}},
+	"a monitor missing": {change: func(f *Facts) { f.Status.QuorumNames = []string{"a", "b"} }, want: []obstacle{{code: "MonitorsDown", says: "2 of 3"}}},
+	"Rook at work":      {change: func(f *Facts) { f.Phase = "Progressing" }, want: []obstacle{{code: "ClusterNotReady", says: `"Progressing"`}}},
+	"an upgrade":        {change: func(f *Facts) { f.Versions.Overall = map[string]int{"19.2.0": 1, "18.2.7": 6} }, want: []obstacle{{code: "MixedVersions", says: "6 of 18.2.7, 1 of 19.2.0"}}},
+	"a gateway behind": {change: behind("rgw"), want: []obstacle{{code: "MixedVersions", says: "(rgw: 1 of 17.2.6) than monitors, managers and OSDs (18.2.7); upgrade them, or name " +
+		"DAEMON_OLD_VERSION"}}},
+	"a gateway behind, allowed": {
+		change: behind("rgw"), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"DAEMON_OLD_VERSION"}},
+	},
+	"a monitor behind is not allowed": {
+		change: behind("mon"), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"DAEMON_OLD_VERSION"}},
+		want: []obstacle{{code: "MixedVersions", says: "1 of 17.2.6, 6 of 18.2.7"}},
+	},
 	"an OSD nearly full": {change: func(f *Facts) { f.OSDs[1].UsedBytes = 17 * gib; f.Demand.RawBytes = 0 }, want: []obstacle{{code: "NearFull", says: "osd.1 (85%)"}}},
 	"an OSD of another class nearly full": {change: func(f *Facts) {
 		f.OSDs = append(f.OSDs, ceph.OSD{ID: 3, DeviceClass: "hdd", TotalBytes: gib, UsedBytes: gib, PGs: 10000})

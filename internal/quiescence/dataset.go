@@ -38,7 +38,7 @@ func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes i
 		}
 		perClient = autoBytes(wanted, freeBytes/freeShare, int64(clients))
 	} else {
-		size, err := resource.ParseQuantity(spec.Size)
+		size, err := resource.ParseQuantity(string(spec.Size))
 		if err != nil {
 			return 0, false, fmt.Errorf("dataset.size %q: %w", spec.Size, err)
 		}

@@ -51,7 +51,7 @@ func TestFingerprint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := v1alpha1.Environment{FSID: "f", CephVersion: "18.2.7", RookVersion: "v1.17.1", OSDs: 2, Digest: got.Digest}
+	want := v1alpha1.Environment{FSID: "f", CephVersion: "18.2.7", RookVersion: "v1.17.1", TotalOSDs: 2, Digest: got.Digest}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -203,7 +203,7 @@ func TestDatasetBytes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, cached, err := DatasetBytes(v1alpha1.Dataset{Size: test.size}, test.clients, test.cache, test.free)
+			got, cached, err := DatasetBytes(v1alpha1.Dataset{Size: v1alpha1.DatasetSize(test.size)}, test.clients, test.cache, test.free)
 			if err != nil || got != test.want || cached != test.wantCached {
 				t.Errorf("got %d, %v, %v, want %d, %v", got, cached, err, test.want, test.wantCached)
 			}
@@ -219,7 +219,7 @@ func TestDatasetBytes(t *testing.T) {
 	}
 	for name, test := range failures {
 		t.Run(name, func(t *testing.T) {
-			if got, _, err := DatasetBytes(v1alpha1.Dataset{Size: test.size}, test.clients, 0, gib); err == nil {
+			if got, _, err := DatasetBytes(v1alpha1.Dataset{Size: v1alpha1.DatasetSize(test.size)}, test.clients, 0, gib); err == nil {
 				t.Errorf("got %d, want an error", got)
 			}
 		})

@@ -98,7 +98,7 @@ func Describe(in Inputs) Detail {
 		d.OSDCaches = in.OSDCaches
 	}
 	if in.Versions != nil {
-		d.CephVersions = slices.Sorted(maps.Keys(in.Versions.Overall))
+		d.CephVersions = slices.Sorted(maps.Keys(in.Versions.OfLoad()))
 	}
 	for _, pool := range in.Pools {
 		d.Pools = append(d.Pools, lasting(pool))
@@ -130,7 +130,7 @@ func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 		Digest: "sha256:" + hex.EncodeToString(digest[:]),
 	}
 	for _, class := range d.OSDs {
-		e.OSDs += class.Count
+		e.TotalOSDs += class.Count
 	}
 	return e, nil
 }

@@ -22,7 +22,10 @@ func TestInactive(t *testing.T) {
 		"all are active":                  {[]look{{0, []ceph.PG{fine}}, {11 * time.Second, []ceph.PG{fine}}, {11 * time.Second, []ceph.PG{fine}}}, ""},
 		"one is not, for a moment":        {[]look{{0, []ceph.PG{down}}, {2 * time.Second, []ceph.PG{fine}}, {19 * time.Second, nil}}, ""},
 		"one is not, for as long as ever": {[]look{{0, []ceph.PG{down}}, {10 * time.Second, []ceph.PG{down}}, {10 * time.Second, []ceph.PG{down}}}, ""},
-		"one is not, for longer":          {[]look{{0, []ceph.PG{down}}, {10 * time.Second, []ceph.PG{down, fine}}, {11 * time.Second, []ceph.PG{down}}}, "placement groups have been inactive for more than 20s, so clients wait: 1.3 (down)"},
+		"one is not, for longer": {
+			[]look{{0, []ceph.PG{down}}, {10 * time.Second, []ceph.PG{down, fine}}, {11 * time.Second, []ceph.PG{down}}},
+			"placement groups have been inactive for more than 20s, so clients wait: 1.3 (down)",
+		},
 		"in one state and another": {[]look{
 			{0, []ceph.PG{pg("1.3", "peering")}}, {10 * time.Second, []ceph.PG{pg("1.3", "stale+active+clean")}}, {11 * time.Second, []ceph.PG{pg("1.3", "undersized+degraded+peered")}},
 		}, "1.3 (undersized+degraded+peered)"},

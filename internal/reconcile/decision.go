@@ -2,9 +2,7 @@ package reconcile
 
 import (
 	"context"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -20,86 +18,49 @@ type Decision struct {
 	// step needs no distinction.
 	Detail string
 	// Reason is the planned reason for the conditions; "" if the plan has no reason. The step may find
-	// another reason, which [Decisions.Found] logs.
+	// another reason, which [Log.Found] logs.
 	Reason string
 	// Rests reports that the step does nothing. The first decision for an object is not logged if Rests is
 	// set. Otherwise, a restart would log a line for each ended object.
 	Rests bool
+	// Renews reports that the step only renews the lock, which recurs between other steps. Such decisions are not logged.
+	Renews bool
 }
 
-// Decisions logs each decision that differs from the last decision for the object. The zero value is ready
-// to use. Several goroutines may use it concurrently.
-type Decisions struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]decided
+// Log logs the decisions for one object. The zero value is ready to use.
+type Log struct {
+	last  Decision
+	known bool   // there was a decision
+	found string // the last reason that Found has logged for it
 }
 
-// decided is the last decision for an object. The UID distinguishes that object from a later object with
-// the same name.
-type decided struct {
-	uid types.UID
-	Decision
-	found string // the last reason that [Decisions.Found] has logged
-}
-
-// Note logs a decision, with the logger of ctx, unless the last one for the object was the same. It does
-// not log the first decision for an object if Rests is set. A Decision omits the message for users, because
-// a message may change with each pass.
-func (d *Decisions) Note(ctx context.Context, object client.Object, decision Decision) {
-	if !d.isNews(object, decision) {
+// Note logs a decision, with the logger of ctx, unless the last one was the same. It does not log the first decision if
+// Rests is set. A Decision omits the message for users, because a message may change with each pass.
+func (l *Log) Note(ctx context.Context, object client.Object, d Decision) {
+	if d.Renews || l.known && l.last == d {
 		return
 	}
-	logf.FromContext(ctx).Info("Decided", "object", client.ObjectKeyFromObject(object).String(),
-		"runID", decision.RunID, "run", decision.Run, "rule", decision.Rule, "step", decision.Step,
-		"detail", decision.Detail, "reason", decision.Reason)
-}
-
-func (d *Decisions) isNews(object client.Object, decision Decision) bool {
-	key, now := client.ObjectKeyFromObject(object), decided{uid: object.GetUID(), Decision: decision}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	last, known := d.last[key]
-	if d.last == nil {
-		d.last = map[types.NamespacedName]decided{}
+	silent := d.Rests && !l.known
+	*l = Log{last: d, known: true}
+	if !silent {
+		logf.FromContext(ctx).Info("Decided", l.values(object, d.Reason)...)
 	}
-	d.last[key] = now
-	if !known || last.uid != now.uid {
-		return !decision.Rests
-	}
-	if last.Decision == decision {
-		now.found = last.found
-		d.last[key] = now
-		return false
-	}
-	return true
 }
 
 // Found logs the reason that the step of the last decision has found, such as a lost lock. It logs nothing
 // if the reason is empty, if the decision has the same reason, or if this reason is the last one that Found
 // has logged for the decision. The parameter message is the text for users.
-func (d *Decisions) Found(ctx context.Context, object client.Object, reason, message string) {
-	if of, is := d.finds(object, reason); is {
-		logf.FromContext(ctx).Info("Found", "object", client.ObjectKeyFromObject(object).String(),
-			"runID", of.RunID, "run", of.Run, "rule", of.Rule, "step", of.Step, "detail", of.Detail, "reason", reason, "message", message)
+func (l *Log) Found(ctx context.Context, object client.Object, reason, message string) {
+	if !l.known || reason == "" || reason == l.last.Reason || reason == l.found {
+		return
 	}
+	l.found = reason
+	logf.FromContext(ctx).Info("Found", append(l.values(object, reason), "message", message)...)
 }
 
-func (d *Decisions) finds(object client.Object, reason string) (of Decision, is bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	key := client.ObjectKeyFromObject(object)
-	last, known := d.last[key]
-	if !known || last.uid != object.GetUID() || reason == "" || reason == last.Reason || reason == last.found {
-		return of, false
+func (l *Log) values(object client.Object, reason string) []any {
+	return []any{
+		"object", client.ObjectKeyFromObject(object).String(), "runID", l.last.RunID, "run", l.last.Run, "rule", l.last.Rule,
+		"step", l.last.Step, "detail", l.last.Detail, "reason", reason,
 	}
-	last.found = reason
-	d.last[key] = last
-	return last.Decision, true
-}
-
-// Forget drops the decision for an object that no longer exists.
-func (d *Decisions) Forget(key types.NamespacedName) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.last, key)
 }

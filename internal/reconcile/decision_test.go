@@ -26,7 +26,6 @@ func TestDecisionsLogChangesOnly(t *testing.T) {
 	rests := Decision{Rule: "leaveEndedAlone", Step: "None", Rests: true}
 	for name, c := range map[string]struct {
 		before *Decision
-		uid    types.UID // of the object that was seen before
 		now    Decision
 		want   int
 	}{
@@ -38,23 +37,18 @@ func TestDecisionsLogChangesOnly(t *testing.T) {
 		"another run":                       {before: &first, now: changed(func(d *Decision) { d.Run = 2 }), want: 1},
 		"another run ID":                    {before: &first, now: changed(func(d *Decision) { d.RunID = "2" }), want: 1},
 		"another detail":                    {before: &first, now: changed(func(d *Decision) { d.Detail = "start r1-p1" }), want: 1},
-		"the same for another of its name":  {before: &first, uid: "old", now: first, want: 1},
 		"one that rests from the beginning": {now: rests},
 		"one that rests after it worked":    {before: &first, now: rests, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
 			ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
-			decisions := &Decisions{}
+			var decisions Log
 			if c.before != nil {
-				uid := c.uid
-				if uid == "" {
-					uid = "new"
-				}
-				decisions.Note(ctx, object(uid), *c.before)
+				decisions.Note(ctx, object("u"), *c.before)
 				lines = nil
 			}
-			decisions.Note(ctx, object("new"), c.now)
+			decisions.Note(ctx, object("u"), c.now)
 			if len(lines) != c.want {
 				t.Errorf("logged %q, want %d lines", lines, c.want)
 			}
@@ -66,7 +60,7 @@ func TestDecisionsLogChangesOnly(t *testing.T) {
 func TestFoundReasonsAreLoggedOnce(t *testing.T) {
 	var lines []string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
-	decisions, o := &Decisions{}, object("u")
+	decisions, o := &Log{}, object("u")
 	lock := Decision{RunID: "1", Rule: "takeLock", Step: "Lock"}
 	decisions.Found(ctx, o, "Queued", "before any decision")
 	for _, reason := range []string{"Queued", "Queued", "", "LockLost"} {
@@ -75,7 +69,6 @@ func TestFoundReasonsAreLoggedOnce(t *testing.T) {
 	}
 	decisions.Note(ctx, o, Decision{RunID: "1", Rule: "waitForQuiet", Step: "Wait", Reason: "Queued"})
 	decisions.Found(ctx, o, "Queued", "as planned")
-	decisions.Found(ctx, object("other"), "LockLost", "of another object")
 	if len(lines) != 4 || !strings.Contains(lines[1], `"Found"`) || !strings.Contains(lines[1], `"reason"="Queued"`) ||
 		!strings.Contains(lines[1], `"rule"="takeLock"`) || !strings.Contains(lines[2], `"reason"="LockLost"`) || !strings.Contains(lines[3], `"Decided"`) {
 		t.Errorf("logged %q", lines)
@@ -85,26 +78,13 @@ func TestFoundReasonsAreLoggedOnce(t *testing.T) {
 func TestDecisionLogsAllFields(t *testing.T) {
 	var line string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, said string) { line = said }, funcr.Options{}))
-	(&Decisions{}).Note(ctx, object("u"), Decision{RunID: "a", Run: 2, Rule: "nextMove", Step: "Move", Detail: "Start r2-p1", Reason: "Running"})
+	(&Log{}).Note(ctx, object("u"), Decision{RunID: "a", Run: 2, Rule: "nextMove", Step: "Move", Detail: "Start r2-p1", Reason: "Running"})
 	for _, want := range []string{
 		`"object"="ns/b"`, `"runID"="a"`, `"run"=2`, `"rule"="nextMove"`, `"step"="Move"`, `"detail"="Start r2-p1"`, `"reason"="Running"`,
 	} {
 		if !strings.Contains(line, want) {
 			t.Errorf("the line has no %s: %s", want, line)
 		}
-	}
-}
-
-func TestForgottenObjectIsLoggedAgain(t *testing.T) {
-	lines := 0
-	ctx := logf.IntoContext(t.Context(), funcr.New(func(string, string) { lines++ }, funcr.Options{}))
-	decisions := &Decisions{}
-	decision := Decision{Rule: "begin", Step: "Begin"}
-	decisions.Note(ctx, object("u"), decision)
-	decisions.Forget(client.ObjectKeyFromObject(object("u")))
-	decisions.Note(ctx, object("u"), decision)
-	if lines != 2 {
-		t.Errorf("%d lines, want one before and one after", lines)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package reconcile has the code that the passes of both controllers share: rules that decide, a
-// log of the decisions, deadlines of waits, and finalizers.
+// Package reconcile has the loop of the controllers: its passes, the rules that decide, the log of the decisions, the
+// memory of each run, deadlines of waits, and finalizers.
 package reconcile
 
 // Rule is a named function that returns a plan if it applies. F is the type of the observations of a pass,

@@ -48,6 +48,51 @@ func (p Patience) IsOver(w Waiting, now time.Time) bool {
 	return p.Within != 0 && p.For == w.For && now.Sub(w.Since) > p.Within
 }
 
-// SideBySide is the number of objects that a controller reconciles concurrently. A pass that waits for one
-// Ceph cluster must not delay the passes of other objects, above all a pass that ends an outage.
-const SideBySide = 4
+// Headway says what an object waits for, and since when its steps have failed. The loop notes it after each pass; rules
+// only read it. A restart of the manager loses it, so that the waits begin again.
+type Headway struct {
+	// Waiting is the wait of the last pass. Passes that only take or renew the lock do not count. Message is the latest
+	// error or message during that wait.
+	Waiting Waiting
+	Message string
+	// Trouble is the latest error of a step; nil if steps succeed. No step has succeeded since TroubledSince, apart
+	// from renewals of the lock.
+	Trouble       error
+	TroubledSince time.Time
+	troubledAt    Step      // the step that failed first
+	writtenAt     time.Time // when status was last written
+}
+
+// Note records a pass: its step, its wait, its message, and its error. The parameter early says that the step could not
+// begin yet, so the trouble of earlier steps stays recorded.
+func (h *Headway) Note(step Step, wait, message string, early bool, err error, now time.Time) {
+	if !early {
+		h.noteTrouble(step, err, now)
+	}
+	if step == StepLock {
+		return // Taking or renewing the lock must not restart the clock of another wait.
+	}
+	if h.Waiting.Note(wait, now) {
+		h.Message = ""
+	}
+	switch {
+	case err != nil:
+		h.Message = err.Error()
+	case message != "":
+		h.Message = message
+	}
+}
+
+// noteTrouble records since when steps have failed. A step that succeeds ends the trouble. But StepLock ends only
+// trouble that began with StepLock, because renewals may succeed while all other steps fail.
+func (h *Headway) noteTrouble(step Step, err error, now time.Time) {
+	switch {
+	case err == nil && step == StepLock && h.troubledAt != StepLock:
+	case err == nil:
+		h.Trouble, h.troubledAt, h.TroubledSince = nil, "", time.Time{}
+	case h.TroubledSince.IsZero():
+		h.Trouble, h.troubledAt, h.TroubledSince = err, step, now
+	default:
+		h.Trouble = err
+	}
+}

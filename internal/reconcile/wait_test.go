@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -33,5 +34,36 @@ func TestWaitingBeginsOnceForTheSame(t *testing.T) {
 	}
 	if !w.Note("plan", later) || !w.Since.Equal(later) {
 		t.Errorf("waits for something else since %v, want since %v", w.Since, later)
+	}
+}
+
+// The message belongs to one wait. Renewals of the lock neither end a wait nor the trouble of other steps.
+func TestHeadwayIsNotedAfterEachPass(t *testing.T) {
+	now, failure := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), errors.New("no monitor answers")
+	var h Headway
+	for i, c := range []struct {
+		step                Step
+		wait, message       string
+		early               bool
+		err                 error
+		wantMessage         string
+		wantSince, troubled int // the pass in which the wait and the trouble began; -1 for no trouble
+	}{
+		{step: StepWait, wait: "cluster", message: "It is away.", wantMessage: "It is away.", troubled: -1},
+		{step: StepWait, wait: "cluster", err: failure, wantMessage: "no monitor answers", troubled: 1},
+		{step: StepLock, wait: "", message: "It has the lock.", wantMessage: "no monitor answers", troubled: 1},
+		{step: StepWait, wait: "cluster", early: true, wantMessage: "no monitor answers", troubled: 1},
+		{step: StepWait, wait: "plan", wantSince: 4, troubled: -1},
+		{step: StepLock, wait: "", err: failure, wantSince: 4, troubled: 5},
+		{step: StepLock, wait: "", wantSince: 4, troubled: -1},
+	} {
+		h.Note(c.step, c.wait, c.message, c.early, c.err, now.Add(time.Duration(i)*time.Minute))
+		since, troubled := int(h.Waiting.Since.Sub(now).Minutes()), -1
+		if h.Trouble != nil {
+			troubled = int(h.TroubledSince.Sub(now).Minutes())
+		}
+		if h.Message != c.wantMessage || since != c.wantSince || troubled != c.troubled {
+			t.Errorf("pass %d: message %q, waits since pass %d, trouble since pass %d; want %q, %d, %d", i, h.Message, since, troubled, c.wantMessage, c.wantSince, c.troubled)
+		}
 	}
 }

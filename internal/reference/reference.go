@@ -46,6 +46,8 @@ type Match struct {
 	other string
 	// damaged is the error about the latest run whose results cannot be read.
 	damaged error
+	// gone is a valid run of the latest session whose results were deleted or changed; 0 without one.
+	gone int32
 }
 
 // NewMatch returns a Match without runs. The benchmark is the reference, and messages call it by the given
@@ -60,15 +62,20 @@ func Complete(b *v1alpha1.CephBenchmark) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
-// RunsToRead selects at most MaxRuns of the given ConfigMaps, and returns their names, the latest first.
+// RunsToRead selects at most MaxRuns of the given ConfigMaps, and returns their names, the latest first, as
+// [archive.CompareAge] sorts them. All valid runs of the latest session must be among them: a user who deletes the
+// fast ones would choose the verdict.
 func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	complete := Complete(m.benchmark)
+	for _, run := range m.latest() {
+		if !slices.ContainsFunc(maps, func(cm metav1.PartialObjectMetadata) bool { return cm.Name == run.Results }) {
+			m.gone = run.Number
+		}
+	}
 	maps = slices.DeleteFunc(slices.Clone(maps), func(cm metav1.PartialObjectMetadata) bool {
 		return !metav1.IsControlledBy(&cm, m.benchmark) || !complete && cm.Labels[archive.LabelSession] == archive.Session(m.benchmark)
 	})
-	slices.SortStableFunc(maps, func(a, b metav1.PartialObjectMetadata) int {
-		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
-	})
+	slices.SortStableFunc(maps, func(a, b metav1.PartialObjectMetadata) int { return archive.CompareAge(&a, &b) })
 	names := make([]string, min(len(maps), MaxRuns))
 	for i := range names {
 		names[i] = maps[i].Name
@@ -76,11 +83,23 @@ func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	return names
 }
 
-// Read adds the run in a ConfigMap as [Match.Add] does. A run whose results are damaged does not
+// latest returns the valid runs of the latest session that have results, if the session is complete.
+func (m *Match) latest() []v1alpha1.BenchmarkRun {
+	return slices.DeleteFunc(slices.Clone(m.benchmark.Status.Runs), func(run v1alpha1.BenchmarkRun) bool {
+		return run.State != v1alpha1.RunValid || run.Results == "" || !Complete(m.benchmark)
+	})
+}
+
+// Read adds the run in a ConfigMap as [Match.Add] does. A run of an earlier session whose results are damaged does not
 // count: the ConfigMap is immutable, so another attempt would fail too.
 func (m *Match) Read(cm *corev1.ConfigMap) {
 	run, err := archive.Of(m.benchmark, cm)
 	if err != nil {
+		for _, damaged := range m.latest() {
+			if damaged.Results == cm.Name {
+				m.gone = damaged.Number
+			}
+		}
 		if m.damaged == nil {
 			m.damaged = err
 		}
@@ -130,6 +149,8 @@ func (m *Match) otherWorkload(run *archive.Run) string {
 // Reference returns the runs that count, or the reason why no run counts.
 func (m *Match) Reference() figure.Reference {
 	switch {
+	case m.gone > 0:
+		return figure.Reference{Unusable: fmt.Sprintf("the results of run %d of %s were deleted or changed: run it again, and then run this benchmark again", m.gone, m.name)}
 	case len(m.runs) > 0:
 		return figure.Reference{Runs: m.runs}
 	case m.other != "":

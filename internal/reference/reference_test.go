@@ -108,7 +108,9 @@ func TestWhichResultsOfAReferenceAreRead(t *testing.T) {
 		controller := true
 		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{archive.LabelSession: session},
-			CreationTimestamp: metav1.NewTime(time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC)),
+			Annotations: map[string]string{archive.AnnotationSessionStart: time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC).Format(time.RFC3339)},
+			// A user has deleted all results, and created them again from copies, the oldest last.
+			CreationTimestamp: metav1.NewTime(time.Date(2026, 4, 1, 23-hour, 0, 0, 0, time.UTC)),
 			OwnerReferences:   []metav1.OwnerReference{{UID: owner, Controller: &controller}},
 		}}
 	}
@@ -136,6 +138,40 @@ func TestWhichResultsOfAReferenceAreRead(t *testing.T) {
 }
 
 // compare ignores the differences that its user expects.
+// A user who deletes or changes the fast runs of a reference must not choose the verdict.
+func TestAllRunsOfTheLatestSessionCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		complete metav1.ConditionStatus
+		state    v1alpha1.RunState
+		found    []string
+		damaged  string
+		unusable string
+	}{
+		"all are there":                 {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r1", "r2"}, "", ""},
+		"one was deleted":               {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r2"}, "", "the results of run 1 of nightly were deleted or changed"},
+		"one was replaced":              {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r1", "r2"}, "r1", "the results of run 1 of nightly were deleted or changed"},
+		"an invalid one was deleted":    {metav1.ConditionTrue, "Invalid", []string{"r2"}, "", ""},
+		"one of a session that goes on": {metav1.ConditionFalse, v1alpha1.RunValid, []string{"r2"}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ofReference(c.complete)
+			m.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: c.state, Results: "r1"}, {Number: 2, State: v1alpha1.RunValid, Results: "r2"}}
+			var maps []metav1.PartialObjectMetadata
+			for _, name := range c.found {
+				maps = append(maps, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			}
+			m.RunsToRead(maps)
+			if c.damaged != "" {
+				m.Read(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.damaged, OwnerReferences: []metav1.OwnerReference{{UID: "nightly-uid", Controller: new(true)}}}})
+			}
+			m.Add("1", recorded(t))
+			if got := m.Reference().Unusable; (got == "") != (c.unusable == "") || !strings.Contains(got, c.unusable) {
+				t.Errorf("%q, want %q", got, c.unusable)
+			}
+		})
+	}
+}
+
 // One damaged ConfigMap does not make the other runs of a reference unusable.
 func TestDamagedResultsOfAReferenceDoNotCount(t *testing.T) {
 	m := ofReference(metav1.ConditionTrue)

@@ -17,7 +17,9 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-const benchmarkMethod = `Each repetition runs all phases in order. Rates and mean latencies of all runs together are geometric means. A percentile comes from the added histograms of all runs, because percentiles cannot be averaged. Percentiles in windows of an outage are medians of the runs, because windows differ in length. LatencyMax is the longest latency of all runs. The interval is Student's 95 % interval of a typical run, on the logarithms of the runs' values; it needs three valid runs. Invalid runs are excluded. A ramp is not measured.`
+const benchmarkMethod = `Each repetition runs all phases in order. Rates and mean latencies of all runs together are geometric means. A percentile comes from the added histograms ` +
+	`of all runs, because percentiles cannot be averaged. Percentiles in windows of an outage are medians of the runs, because windows differ in length. LatencyMax is the longest ` +
+	`latency of all runs. The interval is Student's 95 % interval of a typical run, on the logarithms of the runs' values; it needs three valid runs. Invalid runs are excluded. A ramp is not measured.`
 
 // Benchmark returns the report of a benchmark that has ended or is running. The argument runs has the archived
 // runs, in the order of their numbers. Without archived runs, all figures in the report come from status.
@@ -230,7 +232,9 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 	return []Part{
 		{Table: table},
-		text("OSDs report a commit latency, of writes only. It is compared with the median of the OSDs of the same class that serve the target. An OSD with more placement groups than its peers has more work, and its disk need not be slower. Work counts reads and writes of clients of all pools, without copies for other OSDs, recovery and scrubs. An OSD that took longer but had no more work than its peers is slow; one with more work may only be busy."),
+		text("OSDs report a commit latency, of writes only. It is compared with the median of the OSDs of the same class that serve the target. An OSD with more placement groups than its " +
+			"peers has more work, and its disk need not be slower. Work counts reads and writes of clients of all pools, without copies for other OSDs, recovery and scrubs. An OSD that took " +
+			"longer but had no more work than its peers is slow; one with more work may only be busy."),
 	}
 }
 

@@ -78,7 +78,8 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
 	}
 	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
-	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate (mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."}
+	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a " +
+		"typical run. Without an offered rate (mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."}
 }
 
 func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
@@ -189,7 +190,10 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	for _, v := range x.ticks(1) {
 		c.text("soft", "middle", x.at(v), bottom+18, figure.Human(v1alpha1.MetricLatencyP99, v))
 	}
-	return &Plot{SVG: c.svg("Histogram of latencies of " + string(phase)), Caption: fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase)}
+	return &Plot{
+		SVG:     c.svg("Histogram of latencies of " + string(phase)),
+		Caption: fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase),
+	}
 }
 
 // mainMetric returns the metric to draw for a phase. The present spec may lack the phase, because it may
@@ -251,7 +255,11 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 		}
 		c.marker(class, number%colours, at, y.at(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
 	}
-	return &Plot{SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)), Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom is a run without a figure.", p.Name, metric)}
+	return &Plot{
+		SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)),
+		Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom "+
+			"is a run without a figure.", p.Name, metric),
+	}
 }
 
 func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) (float64, bool) {
@@ -321,7 +329,10 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		c.path(fmt.Sprintf("stroke c%d", k.number%colours), line)
 	}
 	c.height = c.legend(names, numbers, left, bottom+46)
-	return &Plot{SVG: c.svg(fmt.Sprintf("Rate over time: %s, %s", name, direction)), Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction)}
+	return &Plot{
+		SVG:     c.svg(fmt.Sprintf("Rate over time: %s, %s", name, direction)),
+		Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction),
+	}
 }
 
 func seriesOf(run *archive.Run, name v1alpha1.PhaseName, direction result.DirectionName) *result.Series {

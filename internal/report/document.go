@@ -132,10 +132,10 @@ func software(e *v1alpha1.Environment) string {
 		parts = append(parts, "Rook "+e.RookVersion)
 	}
 	switch {
-	case e.OSDs == 1:
+	case e.TotalOSDs == 1:
 		parts = append(parts, "1 OSD for the target")
-	case e.OSDs > 1:
-		parts = append(parts, fmt.Sprintf("%d OSDs for the target", e.OSDs))
+	case e.TotalOSDs > 1:
+		parts = append(parts, fmt.Sprintf("%d OSDs for the target", e.TotalOSDs))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -146,8 +146,8 @@ func environmentTable(e *v1alpha1.Environment) *Table {
 		return nil
 	}
 	osds := ""
-	if e.OSDs > 0 {
-		osds = fmt.Sprint(e.OSDs)
+	if e.TotalOSDs > 0 {
+		osds = fmt.Sprint(e.TotalOSDs)
 	}
 	table := &Table{Header: []string{"What", "Value"}}
 	for _, row := range [][]string{

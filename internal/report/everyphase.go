@@ -27,7 +27,7 @@ type Runs map[int]*v1alpha1.CephBenchmark
 func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
 	runs := Runs{}
 	for _, b := range all {
-		for i := range s.Status.Runs {
+		for i := range sweepspec.NextTrial(s) - 1 {
 			earlier := b.Status.Trial == nil && metav1.IsControlledBy(b, s) && b.Name == sweepspec.ChildName(s, i+1)
 			if trial.IsOfRun(b, s, i+1) || earlier {
 				runs[i+1] = b
@@ -204,8 +204,8 @@ func minimumEffect(s *v1alpha1.CephTuningSweep) string {
 }
 
 func confidenceOf(s *v1alpha1.CephTuningSweep) float64 {
-	v, err := strconv.ParseFloat(s.Spec.Confidence, 64)
-	if err != nil || v <= 0 || v >= 1 {
+	v, err := sweepspec.Confidence(&s.Spec)
+	if err != nil {
 		return 0.95 // This is the schema's default.
 	}
 	return v

@@ -10,7 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 )
 
-const outageMethod = `OSDs were marked down in mid-phase and kept down, while their processes kept running. Times count from when noup was unset; only the time until Ceph marked OSDs out counts from the stop. Ceph reports the state of placement groups every five seconds, so times are no more exact than that, and shorter states are missed. Degraded object-seconds add up the missing copies of objects over time, from the stop until all placement groups were clean. The windows Outage, Recovery and After begin two seconds early, because an engine connects to Ceph before its first second.`
+const outageMethod = `OSDs were marked down in mid-phase and kept down, while their processes kept running. Times count from when noup was unset; only the time until Ceph marked ` +
+	`OSDs out counts from the stop. Ceph reports the state of placement groups every five seconds, so times are no more exact than that, and shorter states are missed. Degraded ` +
+	`object-seconds add up the missing copies of objects over time, from the stop until all placement groups were clean. The windows Outage, Recovery and After begin two seconds ` +
+	`early, because an engine connects to Ceph before its first second.`
 
 // outageParts shows the cost of each run's outage; nil without an outage.
 func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -34,7 +33,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func winner(t *testing.T) *v1alpha1.CephTuningSweep {
 	s := clitest.Recorded(t, "osd_option", "two-osd-options")
 	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back at its original value.")
-	s.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", CephVersion: "19.2.3", RookVersion: "v1.17.2", OSDs: 3, Digest: "sha256:0123"}
+	s.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", CephVersion: "19.2.3", RookVersion: "v1.17.2", TotalOSDs: 3, Digest: "sha256:0123"}
 	return s
 }
 
@@ -42,11 +41,19 @@ func pgNum(t *testing.T) *v1alpha1.CephTuningSweep {
 	return clitest.Recorded(t, "pg_num", "pg-num-on-scratch-pools")
 }
 
+// validTrial returns a valid trial with the figure 1. The index of its configuration is its position.
+func validTrial(number, block, position int) v1alpha1.Trial {
+	return v1alpha1.Trial{
+		Number: int32(number), State: v1alpha1.TrialValid, Configuration: new(int32(position)), Objective: "1",
+		Block: &v1alpha1.TrialBlock{Number: int32(block), Attempt: 1, Position: int32(position)},
+	}
+}
+
 // runsOf returns the benchmarks of all runs of a sweep except the first. The first phase has the
 // figures in the ledger, and the second phase reads that many times faster.
 func runsOf(t *testing.T, s *v1alpha1.CephTuningSweep) report.Runs {
 	t.Helper()
-	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	ledger, err := sweepspec.ReadLedger(&s.Status)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +105,7 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 			for block, value := range test.candidate {
 				for slot, v := range []string{"100", value} {
 					run := 2*block + slot + 1
-					s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d %d.1.%d %d 1 30s 1Mi Valid", run, block+1, slot, slot)))
+					s.Status.Trials = append(s.Status.Trials, validTrial(run, block+1, slot))
 					all = append(all, &v1alpha1.CephBenchmark{
 						ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "any"},
 						Status: v1alpha1.CephBenchmarkStatus{Trial: runOf(s, run), Phases: []v1alpha1.PhaseResult{{
@@ -125,7 +132,7 @@ func TestEveryPhaseHasTheWindowsInOrder(t *testing.T) {
 	s.Status.Configurations = []v1alpha1.ConfigurationResult{{Index: 0, Name: "baseline"}, {Index: 1, Name: "other"}}
 	var all []*v1alpha1.CephBenchmark
 	for run := 1; run <= 2; run++ {
-		s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d 1.1.%d %d 1 30s 1Mi Valid", run, run-1, run-1)))
+		s.Status.Trials = append(s.Status.Trials, validTrial(run, 1, run-1))
 		phase := v1alpha1.PhaseResult{Name: "p"}
 		for _, metric := range []v1alpha1.Metric{
 			v1alpha1.MetricP99After, v1alpha1.MetricP99Outage, v1alpha1.MetricTimeToClean, v1alpha1.MetricP99Recovery, v1alpha1.MetricIOPS, v1alpha1.MetricP99Before,
@@ -182,8 +189,9 @@ func fresh(t *testing.T) *v1alpha1.CephTuningSweep {
 func failed(t *testing.T) *v1alpha1.CephTuningSweep {
 	s := clitest.Recorded(t, "plan", "pg-num-in-place")
 	s.Name = "pg-num <script>alert(1)</script> | `x`"
-	s.Status.Runs, s.Status.Configurations, s.Status.Verdict, s.Status.Summary = s.Status.Runs[:7], s.Status.Configurations[:1], "", ""
-	s.Status.Runs[2] = v1alpha1.SweepRun(regexp.MustCompile(`[0-9.e-]+ (\d+s \d+Mi) Valid$`).ReplaceAllString(string(s.Status.Runs[2]), "- $1 Failed"))
+	s.Status.Trials, s.Status.Configurations, s.Status.Verdict, s.Status.Summary = s.Status.Trials[:7], s.Status.Configurations[:1], "", ""
+	third := &s.Status.Trials[2]
+	third.State, third.Reason, third.Objective, third.Constraints = v1alpha1.TrialInvalid, v1alpha1.TrialFailed, "", nil
 	s.Status.Conditions = nil
 	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "Ceph has reported HEALTH_ERR: OSD_FULL (1 full osd(s)).")
 	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonNotRestored, "pg_num of pool replicapool was 64.")
@@ -265,7 +273,7 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 	b := clitest.Benchmark(t, "fio_rbd")
 	b.Name, b.Namespace = "nightly", clitest.Namespace
 	b.Status.StartTime, b.Status.CompletionTime = new(metav1.NewTime(clitest.Morning(0))), new(metav1.NewTime(clitest.Morning(24)))
-	b.Spec.Expectations = []v1alpha1.Expectation{{MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricLatencyP99}, AtMost: "5ms"}}
+	b.Spec.Expectations = []v1alpha1.Expectation{{MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricLatencyP99}, AtMost: "5ms", ClosedLoop: true}}
 	combined, err := figure.Combine("randread-4k", archive.Observations(runs, "randread-4k"))
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +289,7 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 	b.Status.SpaceEfficiency = &v1alpha1.SpaceEfficiency{
 		StoredBytes: 1 << 30, UsedBytes: 3300 << 20, TheoreticalBytes: 3 << 30, ClusterUsedBytesBefore: 2 << 30, ClusterUsedBytes: 5400 << 20,
 	}
-	b.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", RookVersion: "v1.17.2", OSDs: 1}
+	b.Status.Environment = &v1alpha1.Environment{FSID: "4f6b2e0c-1111-4000-8000-000000000001", RookVersion: "v1.17.2", TotalOSDs: 1}
 	clitest.Complete(&b.Status.Conditions, "The results are in status.")
 	return b, runs
 }
@@ -364,13 +372,13 @@ func TestPlotsShowEveryRun(t *testing.T) {
 	marks := 0
 	for _, section := range d.Sections {
 		for _, part := range section.Parts {
-			if part.Plot != nil && section.Title == "Every run, in the order of time" {
-				marks = strings.Count(part.Plot.SVG, "<title>run ")
+			if part.Plot != nil && section.Title == "Every trial, in the order of time" {
+				marks = strings.Count(part.Plot.SVG, "<title>trial ")
 			}
 		}
 	}
-	if marks != len(s.Status.Runs) {
-		t.Errorf("%d marks for %d runs", marks, len(s.Status.Runs))
+	if marks != len(s.Status.Trials) {
+		t.Errorf("%d marks for %d trials", marks, len(s.Status.Trials))
 	}
 }
 
@@ -435,8 +443,8 @@ func TestReportHasBackgroundLoad(t *testing.T) {
 
 func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
 	s := winner(t)
-	s.Status.Runs[3] = "4 what"
-	if _, err := report.Sweep(s, nil); err == nil || !strings.Contains(err.Error(), "status.runs, line 4") {
+	s.Status.Trials[3].State = "what"
+	if _, err := report.Sweep(s, nil); err == nil || !strings.Contains(err.Error(), "status.trials, item 4") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -477,7 +485,7 @@ func runOf(s *v1alpha1.CephTuningSweep, run int) *v1alpha1.BenchmarkTrial {
 // Users can take the name of a run's benchmark, but cannot write its status.
 func TestRunsOfASweep(t *testing.T) {
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "1"}}
-	s.Status.ObservedRunID, s.Status.Runs = "a", make([]v1alpha1.SweepRun, 3)
+	s.Status.ObservedRunID, s.Status.Trials = "a", make([]v1alpha1.Trial, 3)
 	named := func(run int, change func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
 		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: sweepspec.ChildName(s, run)}}
 		change(b)

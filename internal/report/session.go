@@ -3,92 +3,108 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sessionMethod = `Settings were switched while one load ran. Each session has its own pool and data. In it, windows of the baseline and of each candidate follow each other in random order, balanced within groups. The first seconds of a window do not count. The ratio of a session is the mean over its groups, on the scale of logarithms. The verdict of several sessions comes from Student's t test of their means. The verdict of a single session comes from the same test of its groups, at looks that are fixed beforehand. A group does not count if a setting was not proven, was switched late or was not measured completely. A session of dwells applies the baseline and a candidate in turn, for minutes each. Its ratio has to support the verdict of the windows.`
-
-// methodOf describes the method by which a sweep reached its verdict.
-func methodOf(s *v1alpha1.CephTuningSweep) string {
-	if sweepspec.IsInterleaved(s.Status.Plan) {
-		return sessionMethod
-	}
-	return sweepMethod
-}
-
-// ClaimOf describes the scope of a verdict; "" for an unknown or empty claim.
-func ClaimOf(claim v1alpha1.SweepClaim) string {
-	switch claim {
-	case v1alpha1.ClaimThisHour:
-		return "this pool, in this hour"
-	case v1alpha1.ClaimThisCluster:
-		return "this cluster"
-	case v1alpha1.ClaimSwitchedWindows:
-		return "switched windows only"
+// ScopeOf describes the scope of a verdict; "" for an unknown or empty scope.
+func ScopeOf(scope v1alpha1.SweepScope) string {
+	switch scope {
+	case v1alpha1.ScopeCluster:
+		return "this cluster, on several days"
 	default:
-		return ""
+		return strings.TrimPrefix(sweepspec.ScopeNote(scope), "on ")
 	}
 }
 
-// sessionTable returns the table of SessionRows; nil without rows.
+// sessionTable returns the table of ComparisonRows; nil without rows.
 func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
-	header, rows := SessionRows(s)
+	header, rows := ComparisonRows(s)
 	if len(rows) == 0 {
 		return nil
 	}
 	return &Table{Header: header, Rows: rows}
 }
 
-// sessionFigures returns a row for the objective of each candidate in each session, and a row without figures
-// for a void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and
-// ln_ratio_sd is the standard deviation between groups.
-func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntry) [][]string {
+// hostTable shows the CPU of the clients' hosts in each session whose archive has it. The worst host counts, as for the
+// marks Starved and Throttled.
+func hostTable(sessions []*archive.SwitchedSession) *Table {
+	table := &Table{Header: []string{"Trial", "Clients", "Host busy", "Host saturated", "Client waited for a CPU", "Mark"}}
+	for _, s := range sessions {
+		shares := fitness.Of(s.Evidence.Usage)
+		if shares.HostBusy == nil && shares.Waited == nil {
+			continue
+		}
+		table.Rows = append(table.Rows, []string{
+			strconv.Itoa(s.Number()), strconv.Itoa(len(s.Evidence.Usage)), percentOfTime(shares.HostBusy), percentOfTime(shares.Saturated), percentOfTime(shares.Waited), string(shares.Mark()),
+		})
+	}
+	return table
+}
+
+// percentOfTime formats a share of the time; "unknown" if the kernel does not report it.
+func percentOfTime(share *float64) string {
+	if share == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.0f %% of the time", 100**share)
+}
+
+// sessionFigures returns a row for the objective of each candidate in each trial, and a row without figures for an
+// invalid trial. deviation is the standard deviation of ln(ratio) between blocks of windows.
+func sessionFigures(s *v1alpha1.CephTuningSweep, trials []v1alpha1.Trial) [][]string {
 	objective := s.Spec.Objective
 	rows := [][]string{{
-		"session", "validity", "seconds", "written_mib", "configuration_index", "configuration",
-		"phase", "metric", "direction", "groups", "ln_ratio", "ln_ratio_sd",
+		"trial", "validity", "windows", "seconds", "written_mib", "configuration_index", "configuration",
+		"phase", "metric", "direction", "blocks", "ratio", "deviation", "unit", "baseline_value", "value",
 	}}
-	for _, e := range entries {
-		if e.Constraint > 0 {
-			continue // The rows are about the objective only.
-		}
-		session := []string{strconv.Itoa(e.Session), string(e.Validity), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10)}
-		if e.Void {
-			rows = append(rows, append(session, "", "", "", "", "", "", "", ""))
+	for _, t := range trials {
+		row := []string{strconv.Itoa(int(t.Number)), t.Validity(), string(t.Windows), strconv.Itoa(int(t.DurationSeconds)), strconv.FormatInt(t.WrittenMebibytes, 10)}
+		if len(t.Comparisons) == 0 {
+			rows = append(rows, append(row, "", "", "", "", "", "", "", "", "", "", ""))
 			continue
 		}
 		direction := cmp.Or(string(objective.Direction), string(v1alpha1.DirectionTotal))
-		rows = append(rows, append(session, strconv.Itoa(e.Candidate), nameOf(s, e.Candidate), string(objective.Phase), string(objective.Metric), direction,
-			strconv.Itoa(e.Groups), figure.Exact(e.Mean), figure.Exact(e.StdDev)))
+		for _, c := range t.Comparisons {
+			rows = append(rows, append(slices.Clip(row), strconv.Itoa(int(c.Configuration)), nameOf(s, int(c.Configuration)), string(objective.Phase), string(objective.Metric), direction,
+				strconv.Itoa(int(c.Blocks)), string(c.Ratio), string(c.Deviation), Unit(objective.Metric), string(t.BaselineObjective), string(c.Objective)))
+		}
 	}
 	return rows
 }
 
-// SessionRows returns a table header, and a row for each candidate of each session. A void session has one
-// row. SessionRows returns nil for a sweep that is not interleaved, and for a ledger of another version.
-func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
-	if !sweepspec.IsInterleaved(s.Status.Plan) {
+// ComparisonRows returns a table header, and a row for each candidate of each trial. An invalid trial has one row.
+// ComparisonRows returns nil for a sweep that is not interleaved, and for trials of another version.
+func ComparisonRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
+	trials, err := sweepspec.Trials(&s.Status)
+	if err != nil || !sweepspec.WordsOf(s.Status.Plan).Windows {
 		return nil, nil
 	}
-	entries, err := sweepspec.ReadSessions(s.Status.Runs)
-	if err != nil {
-		return nil, nil
-	}
-	header = []string{"Session", "Configuration", "Groups", "Ratio", "Took", "Counts"}
-	for _, e := range entries {
-		if e.Constraint > 0 {
-			continue // Status has the outcomes of constraints.
+	metric := s.Spec.Objective.Metric
+	header = []string{"Trial", "Configuration", "Blocks", "Baseline", string(metric), "Ratio", "Took", "Counts"}
+	for _, t := range trials {
+		number := strconv.Itoa(int(t.Number))
+		if t.Windows != "" {
+			number += " (" + string(t.Windows) + ")"
 		}
-		row := []string{strconv.Itoa(e.Session), "", "", "", fmt.Sprintf("%ds", e.Seconds), string(e.Validity)}
-		if !e.Void {
-			row[1], row[2], row[3] = nameOf(s, e.Candidate), strconv.Itoa(e.Groups), Ratio(figure.Decimal(math.Exp(e.Mean)))
+		row := func(configuration, blocks, before, after, ratio string) {
+			rows = append(rows, []string{
+				number, configuration, blocks, before, after, ratio, fmt.Sprintf("%ds", t.DurationSeconds), t.Validity(),
+			})
 		}
-		rows = append(rows, row)
+		if len(t.Comparisons) == 0 {
+			row("", "", "", "", "")
+		}
+		for _, c := range t.Comparisons {
+			row(nameOf(s, int(c.Configuration)), strconv.Itoa(int(c.Blocks)), figure.HumanDecimal(metric, t.BaselineObjective), figure.HumanDecimal(metric, c.Objective), Ratio(c.Ratio))
+		}
 	}
 	return header, rows
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
-	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// sessionPlots returns a plot for each session: the clients' work in each second, with strips that
-// show the applied configuration.
+// sessionPlots returns a plot for each session: the clients' work in each second or, for an objective that is a latency,
+// the figure of each window, with strips that show the applied configuration.
 func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	var parts []Part
 	for _, s := range sessions {
@@ -27,49 +27,83 @@ func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 // sessionPlot returns the plot of one session. It returns nil without the clients' courses, without a switch,
 // and for a session that is shorter than two seconds.
 func sessionPlot(s *archive.SwitchedSession) *Plot {
-	metric := v1alpha1.MetricIOPS
-	if s.Objective.Metric == v1alpha1.MetricBandwidth {
-		metric = v1alpha1.MetricBandwidth
-	}
+	metric := s.Objective.Metric
 	rates := perSecond(s, metric)
+	windows := figure.IsLatency(metric) // A second has no percentile.
+	if windows {
+		rates = perWindow(s)
+	}
 	if len(rates) < 2 || len(s.Evidence.Record.Switches) == 0 {
 		return nil
 	}
+	end := min(s.Evidence.Record.End, longestSession).Seconds()
 	const left, top, bottom = plotLeft, 24, 260
 	c := &canvas{width: plotWidth, height: bottom + 60}
-	x := scale{low: 0, high: float64(len(rates)), from: left, to: plotWidth - 16}
+	x := scale{low: 0, high: end, from: left, to: plotWidth - 16}
 	y := spanning(append(slices.Clone(rates), 0), bottom, top, false)
 	c.drawWindows(s, x, top, bottom)
 	c.leftAxis(y, metric)
 	c.line("axis", x.from, bottom, x.to, bottom)
-	for minute := 0; minute*60 < len(rates); minute++ {
+	for minute := 0; float64(minute*60) < end; minute++ {
 		c.text("soft", "middle", x.at(float64(60*minute)), bottom+16, fmt.Sprintf("%d min", minute))
 	}
-	points := make([][2]float64, len(rates))
-	for i, rate := range rates {
-		points[i] = [2]float64{x.at(float64(i) + 0.5), y.at(rate)}
+	if windows {
+		c.drawFigures(s, x, y)
+	} else {
+		points := make([][2]float64, len(rates))
+		for i, rate := range rates {
+			points[i] = [2]float64{x.at(float64(i) + 0.5), y.at(rate)}
+		}
+		c.path("throughput", points)
 	}
-	c.path("throughput", points)
 	numbers := make([]int, len(s.Configurations))
 	for i := range numbers {
 		numbers[i] = i
 	}
 	c.height = c.legend(s.Configurations, numbers, left, bottom+44)
 	title := fmt.Sprintf("Session %d", s.Number())
-	caption := fmt.Sprintf("%s: %s of all clients together in each second. A strip shows when a configuration was applied; a pale strip does not count. Gaps between the strips are switches and the first seconds after them, which do not count.", title, metric)
+	unit := "of all clients together in each second"
+	if windows {
+		unit = "of each window, as a line"
+	}
+	caption := fmt.Sprintf("%s: %s %s; %s is better. A strip shows when a configuration was applied; a pale strip does not count. Gaps between the strips are switches and the first "+
+		"seconds after them, which do not count.", title, metric, unit, sweepspec.BetterWord(metric))
 	if void := s.Evidence.Record.Void; void != "" {
 		caption = fmt.Sprintf("%s is void: %s. %s", title, void, caption)
 	}
-	return &Plot{SVG: c.svg(title + ": throughput in each second, and the configurations"), Caption: caption}
+	return &Plot{SVG: c.svg(fmt.Sprintf("%s: %s %s, and the configurations", title, metric, unit)), Caption: caption}
+}
+
+// perWindow returns the figure of each window that counts; nil if the archive lacks them.
+func perWindow(s *archive.SwitchedSession) []float64 {
+	if s.Counted == nil {
+		return nil
+	}
+	var figures []float64
+	for i, w := range s.Counted.Windows {
+		if !s.Counted.Faults[i] {
+			figures = append(figures, w.Figure)
+		}
+	}
+	return figures
+}
+
+// drawFigures draws a line at the figure of each window that counts, as long as its strip.
+func (c *canvas) drawFigures(s *archive.SwitchedSession, x, y scale) {
+	for i, w := range s.Counted.Windows {
+		if i >= len(s.Evidence.Record.Switches) || s.Counted.Faults[i] {
+			continue
+		}
+		change := s.Evidence.Record.Switches[i]
+		c.path("throughput", [][2]float64{{x.at((change.Acknowledged + s.Evidence.Plan.Timing.WashOut).Seconds()), y.at(w.Figure)}, {x.at(change.Ended.Seconds()), y.at(w.Figure)}})
+	}
 }
 
 // drawWindows draws a strip for the time after each switch, without the wash-out. A pale strip shows
-// windows that do not count. A dwell has one strip for its several windows.
+// windows that do not count.
 func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
 	washOut := s.Evidence.Plan.Timing.WashOut
-	each := s.Evidence.Plan.WindowsOfSwitch()
-	for n, w := range s.Evidence.Record.Switches {
-		i := n * each // the first window after the switch
+	for i, w := range s.Evidence.Record.Switches {
 		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"
@@ -118,23 +152,4 @@ func amountOf(row *result.Second, metric v1alpha1.Metric) float64 {
 		return row.Bytes
 	}
 	return row.Operations
-}
-
-// typicalOfWindows returns the geometric mean of a configuration's valid windows; "" without any.
-func typicalOfWindows(metric v1alpha1.Metric, configuration int, sessions []*archive.SwitchedSession) string {
-	var values []float64
-	for _, s := range sessions {
-		if s.Counted == nil || s.Evidence.Record.Void != "" {
-			continue
-		}
-		for i, w := range s.Counted.Windows {
-			if w.Setting == configuration && !s.Counted.Faults[i] && w.Figure > 0 {
-				values = append(values, w.Figure)
-			}
-		}
-	}
-	if len(values) == 0 {
-		return ""
-	}
-	return figure.Human(metric, stats.GeometricMean(values))
 }

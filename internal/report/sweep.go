@@ -16,8 +16,6 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sweepMethod = `Configurations are compared within blocks. A block runs the baseline and each configuration that is still in the race, in random order. A block of many configurations repeats the baseline between them (controlInterval). If moving data would take too long, blocks run in rising and falling order in turn, and blocks of several configurations repeat the baseline at their ends. So changes of the cluster from hour to hour affect all configurations. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. The ratio of a block compares with the baseline at the time of the run, interpolated between the baseline's runs. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). If several configurations raced, the winner and the baseline run in fresh blocks for a confirmation. The winner's verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no confirmation. One run alone decides nothing.`
-
 // Sweep returns the report of a sweep that has ended or is running. The argument runs has the sweep's
 // benchmarks, from which the report compares figures beyond the objective. The argument sessions has the
 // archived sessions of the design Interleaved.
@@ -31,25 +29,27 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 		return nil, err
 	}
 	d := sweepHead(s, ledger)
-	d.fact("In figures", inFigures(s, ledger, sessions))
+	d.fact("In figures", inFigures(s))
 	objective := s.Spec.Objective
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
-		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s, ledger, sessions)})
+		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
-	d.add("Every run, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
-	d.add("Sessions", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
+	d.add("Every trial, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
+	d.add("Trials", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
+	d.add("CPU of the clients' hosts", Part{Table: hostTable(sessions)})
+	d.add("What else was changed", Part{Table: effectTable(s)})
 	d.add("Restore", Part{Text: restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
 	d.add("To go back", rollback(s)...)
 	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
 	d.add("Environment", Part{Table: environmentTable(s.Status.Environment)})
-	d.add("Method", Part{Text: methodOf(s)})
+	d.add("Method", Part{Text: sweepspec.WordsOf(s.Status.Plan).Method})
 	d.add("To do it again", Part{Code: yaml})
 	d.Figures = sweepFigures(s, ledger)
-	if entries, err := sweepspec.ReadSessions(s.Status.Runs); err == nil && sweepspec.IsInterleaved(s.Status.Plan) {
-		d.Figures = sessionFigures(s, entries)
+	if trials, err := sweepspec.Trials(&s.Status); err == nil && sweepspec.WordsOf(s.Status.Plan).Windows {
+		d.Figures = sessionFigures(s, trials)
 	}
 	return d, nil
 }
@@ -59,7 +59,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 // Blocks with racing: false has a single look in each stage.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
-	if racing != nil && !*racing && !sweepspec.IsInterleaved(s.Status.Plan) {
+	if racing != nil && !*racing && sweepspec.WordsOf(s.Status.Plan).Races {
 		return percentOf(confidenceOf(s)) + " intervals"
 	}
 	return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
@@ -69,8 +69,11 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	status := s.Status
 	d := &Document{
 		Kind: "CephTuningSweep", Namespace: s.Namespace, Name: s.Name,
-		Verdict: string(status.Verdict), Tone: sweepTone(status.Verdict), Sentence: status.Summary,
+		Verdict: string(status.Verdict), Tone: sweepTone(status.Verdict),
 	}
+	line, explained, _ := strings.Cut(status.Summary, "\n")
+	d.Sentence = line
+	d.fact("Why", explained)
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionFailed} {
 		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == "True" && len(d.Warnings) == 0 {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s", c.Reason, c.Message))
@@ -88,8 +91,8 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Objective", fmt.Sprintf("%s, better by at least %s", FigureName(s.Spec.Objective.MetricReference), minimumEffect(s)))
 	d.fact("Began", at(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
-	d.fact("Runs", Census(ledger))
-	d.fact("Verdict holds for", ClaimOf(s.Status.Claim))
+	d.fact("Trials", Census(ledger))
+	d.fact("Verdict holds for", ScopeOf(s.Status.Scope))
 	return d
 }
 
@@ -97,12 +100,9 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 // candidate. It returns "" if either value is missing. With several candidates, it also returns "" if the best
 // configuration is the baseline or is not known yet. The ratio of these two values differs from the verdict's
 // ratio, which compares runs within blocks, or windows within groups.
-func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
+func inFigures(s *v1alpha1.CephTuningSweep) string {
 	objective := s.Spec.Objective
-	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
-	if sweepspec.IsInterleaved(s.Status.Plan) {
-		typical = func(index int32) string { return typicalOfWindows(objective.Metric, int(index), sessions) }
-	}
+	typical := sweepspec.Typical(s)
 	compared := s.Status.Best
 	if all := s.Status.Configurations; len(all) == 2 {
 		compared = all[1].Name // Best may be the baseline.
@@ -111,8 +111,8 @@ func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions [
 		if c.Index == 0 || c.Name != compared {
 			continue
 		}
-		if before, after := typical(0), typical(c.Index); before != "" && after != "" {
-			return fmt.Sprintf("%s: %s with the baseline, %s with %s (geometric means of valid runs)", FigureName(objective.MetricReference), before, after, c.Name)
+		if before, after := typical[0], typical[int(c.Index)]; before != "" && after != "" {
+			return fmt.Sprintf("%s: %s with the baseline, %s with %s; %s is better", FigureName(objective.MetricReference), before, after, c.Name, sweepspec.BetterWord(objective.Metric))
 		}
 	}
 	return ""
@@ -124,10 +124,10 @@ func rollback(s *v1alpha1.CephTuningSweep) []Part {
 		return nil
 	}
 	table := &Table{Header: []string{"Setting", "Before"}}
-	for _, p := range s.Spec.Parameters {
+	for _, change := range sweepspec.AllChanges(&s.Spec, nil) {
 		for _, b := range s.Status.Plan.Baseline {
-			if setting := settingOf(p); setting != "" && b.Name == p.Name {
-				table.Rows = append(table.Rows, []string{setting, string(b.Value)})
+			if b.Name == change.Parameter {
+				table.Rows = append(table.Rows, []string{change.Place(), string(b.Value)})
 			}
 		}
 	}
@@ -138,21 +138,6 @@ func rollback(s *v1alpha1.CephTuningSweep) []Part {
 		text("Revert the commit of the patch, or set these values in the same place. Unset means that the setting is left out, so that Ceph's default holds."),
 		{Table: table},
 	}
-}
-
-// settingOf returns the Ceph setting that a parameter varies; "" if it varies no setting.
-func settingOf(p v1alpha1.Parameter) string {
-	switch {
-	case p.Config != nil && p.Config.Mask != "":
-		return string(p.Config.Option) + " of the OSDs of " + p.Config.Mask
-	case p.Config != nil:
-		return string(p.Config.Option) + " of all OSDs"
-	case p.PoolOption != nil && p.PoolOption.Pool != "":
-		return string(p.PoolOption.Option) + " of pool " + string(p.PoolOption.Pool)
-	case p.PoolOption != nil:
-		return string(p.PoolOption.Option) + " of the pool"
-	}
-	return ""
 }
 
 func sweepTone(v v1alpha1.SweepVerdict) Tone {
@@ -178,16 +163,13 @@ func percentOf(fraction float64) string { return strconv.FormatFloat(100*fractio
 
 // configurations returns the table of configurations. The ratio in a row compares runs within blocks, or
 // windows within groups. So it differs from the ratio of the figures in the table.
-func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) *Table {
-	objective, runs := s.Spec.Objective, "Runs"
-	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
-	if sweepspec.IsInterleaved(s.Status.Plan) {
-		runs, typical = "Sessions", func(index int32) string { return typicalOfWindows(objective.Metric, int(index), sessions) }
-	}
-	table := &Table{Header: []string{"Configuration", runs, FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}
+func configurations(s *v1alpha1.CephTuningSweep) *Table {
+	objective := s.Spec.Objective
+	typical := sweepspec.Typical(s)
+	table := &Table{Header: []string{"Configuration", "Trials", FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}
 	for _, c := range s.Status.Configurations {
 		table.Rows = append(table.Rows, []string{
-			c.Name, strconv.Itoa(int(c.Runs)), typical(c.Index),
+			c.Name, strconv.Itoa(int(c.Runs)), typical[int(c.Index)],
 			Ratio(c.Ratio), Interval(c.Low, c.High, Ratio), string(c.Verdict), c.Reason,
 		})
 	}
@@ -198,7 +180,8 @@ func noiseText(n *v1alpha1.Noise) Part {
 	if n == nil {
 		return Part{}
 	}
-	return text("Runs of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.",
+	return text("Runs of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed by %s from the first block to the last (drift). "+
+		"The smallest improvement that this sweep could prove, four times out of five, is %s.",
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 
@@ -225,7 +208,7 @@ func references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
 }
 
 func runTable(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
-	table := &Table{Header: []string{"Run", "Block", "Slot", "Configuration"}, Folded: "All runs"}
+	table := &Table{Header: []string{"Trial", "Block", "Position", "Configuration"}, Folded: "All trials"}
 	for _, r := range references(s) {
 		table.Header = append(table.Header, FigureName(r))
 	}
@@ -243,7 +226,7 @@ func runTable(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
 			}
 			row = append(row, value)
 		}
-		table.Rows = append(table.Rows, append(row, fmt.Sprintf("%ds", e.Seconds), fmt.Sprintf("%d MiB", e.MiB), string(e.Validity)))
+		table.Rows = append(table.Rows, append(row, fmt.Sprintf("%ds", e.Seconds), fmt.Sprintf("%d MiB", e.MiB), e.Validity()))
 	}
 	return table
 }
@@ -286,6 +269,18 @@ func restored(s *v1alpha1.CephTuningSweep) string {
 	return fmt.Sprintf("%s: %s", c.Reason, c.Message)
 }
 
+// effectTable lists what the sweep did to the cluster besides the load, so that a reviewer knows it.
+func effectTable(s *v1alpha1.CephTuningSweep) *Table {
+	if s.Status.Plan == nil || s.Status.StartTime == nil {
+		return nil
+	}
+	table := &Table{Header: []string{"The sweep had to"}}
+	for _, effect := range sweepspec.Effects(&s.Spec, s.Status.Plan) {
+		table.Rows = append(table.Rows, []string{effect})
+	}
+	return table
+}
+
 func patches(all []v1alpha1.WinnerPatch) []Part {
 	var parts []Part
 	for _, p := range all {
@@ -309,7 +304,7 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	rows := [][]string{
 		{"configurations", strconv.Itoa(int(p.Configurations))},
 		{"baseline", strings.Join(baseline, " ")},
-		{"runs", fmt.Sprintf("%d to %d", p.MinimumRuns, p.MaximumRuns)},
+		{"trials", fmt.Sprintf("%d to %d", p.MinimumRuns, p.MaximumRuns)},
 	}
 	if p.Seed != nil {
 		rows = append(rows, []string{"seed", strconv.FormatInt(*p.Seed, 10)})
@@ -328,17 +323,17 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	return &Table{Header: []string{"What", "Value"}, Rows: rows}
 }
 
-// sweepFigures returns a row for each figure of each run. For a run without figures, it returns one row in
+// sweepFigures returns a row for each figure of each trial. For a trial without figures, it returns one row in
 // which the columns of figures are empty.
 func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]string {
 	rows := [][]string{{
-		"run", "block", "attempt", "slot", "configuration_index", "configuration", "validity", "seconds", "written_mib",
+		"trial", "block", "attempt", "position", "configuration_index", "configuration", "validity", "seconds", "written_mib",
 		"phase", "metric", "direction", "unit", "value",
 	}}
 	for i, e := range ledger {
 		run := []string{
 			strconv.Itoa(i + 1), strconv.Itoa(e.Block), strconv.Itoa(e.Attempt), strconv.Itoa(e.Slot), strconv.Itoa(e.Configuration),
-			nameOf(s, e.Configuration), string(e.Validity), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10),
+			nameOf(s, e.Configuration), e.Validity(), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10),
 		}
 		if len(e.Values) == 0 {
 			rows = append(rows, append(run, "", "", "", "", ""))

@@ -100,14 +100,10 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 		c.marker("dot", e.index, x.at(e.ratio), y, name)
 		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
 	}
-	superior := "If several configurations raced, one is Superior only if fresh blocks confirmed that its gain is beyond the dashed line."
-	if sweepspec.IsInterleaved(s.Status.Plan) {
-		superior = "If the whole interval is beyond the dashed line, the verdict is Superior."
-	}
 	return &Plot{
 		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
 		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
-			strconv.FormatFloat(margin, 'g', 4, 64), superior),
+			strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(s.Status.Plan).Superior),
 	}
 }
 
@@ -139,8 +135,9 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	names, numbers := drawRuns(c, s, ledger, x, y)
 	c.height = c.legend(names, numbers, left, bottom+44)
 	return &Plot{
-		SVG: c.svg("Every run in the order of time"),
-		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Vertical lines separate blocks, and attempts at a block. The grey line joins the valid runs of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid runs, and a cross at the bottom is a run without a figure.",
+		SVG: c.svg("Every trial in the order of time"),
+		Caption: fmt.Sprintf("%s of every trial, in the order in which they were made; the scale does not begin at 0. Vertical lines separate blocks, and attempts at a block. The grey "+
+			"line joins the valid trials of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid trials, and a cross at the bottom is a trial without a figure.",
 			FigureName(s.Spec.Objective.MetricReference)),
 	}
 }
@@ -171,7 +168,7 @@ func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, 
 		name := nameOf(s, e.Configuration)
 		seen[e.Configuration] = true
 		at := x.at(float64(i + 1))
-		title := fmt.Sprintf("run %d, block %d: %s, %s", i+1, e.Block, name, e.Validity)
+		title := fmt.Sprintf("trial %d, block %d: %s, %s", i+1, e.Block, name, e.Validity())
 		if len(e.Values) == 0 {
 			c.cross(at, y.from-8, title)
 			continue

@@ -7,17 +7,17 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Census counts the runs by validity, as in "44 runs: 42 Valid, 2 Inert".
+// Census counts the trials by validity, as in "44 trials: 42 Valid, 2 Inert".
 func Census(ledger []sweepspec.Entry) string {
-	var order []v1alpha1.SweepRunValidity
-	counts := map[v1alpha1.SweepRunValidity]int{}
+	var order []string
+	counts := map[string]int{}
 	for _, e := range ledger {
-		if counts[e.Validity]++; counts[e.Validity] == 1 {
-			order = append(order, e.Validity)
+		validity := e.Validity()
+		if counts[validity]++; counts[validity] == 1 {
+			order = append(order, validity)
 		}
 	}
 	if len(order) == 0 {
@@ -27,22 +27,7 @@ func Census(ledger []sweepspec.Entry) string {
 	for i, validity := range order {
 		parts[i] = fmt.Sprintf("%d %s", counts[validity], validity)
 	}
-	return fmt.Sprintf("%d runs: %s", len(ledger), strings.Join(parts, ", "))
-}
-
-// Typical returns the geometric mean of the objective over all valid runs of a configuration; ""
-// without a valid run.
-func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
-	var values []float64
-	for _, e := range ledger {
-		if e.Configuration == int(index) && e.Counts() && len(e.Values) > 0 {
-			values = append(values, e.Values[0])
-		}
-	}
-	if len(values) == 0 {
-		return ""
-	}
-	return figure.Human(metric, stats.GeometricMean(values))
+	return fmt.Sprintf("%d trials: %s", len(ledger), strings.Join(parts, ", "))
 }
 
 // FigureName returns the name of a figure with its phase and, unless it is Total, its direction.
@@ -120,6 +105,10 @@ func Meaning(mark v1alpha1.ResultMark) string {
 		return "latencies were measured without an offered rate: clients that wait for a slow cluster send less"
 	case v1alpha1.MarkBelowRate:
 		return "clients did less than 95 % of the offered rate: latencies are those of a cluster, or a client, at its limit"
+	case v1alpha1.MarkSaturated:
+		return "the number of waiting operations grew until the end: the storage cannot take the rate, so there are no latencies"
+	case v1alpha1.MarkOffSchedule:
+		return "a client's generator did not follow its schedule, so there are no latencies: give the clients more CPU, or use more of them"
 	case v1alpha1.MarkSharedImage:
 		return "clients shared an image and its lock"
 	case v1alpha1.MarkThrottled:

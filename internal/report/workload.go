@@ -11,8 +11,9 @@ import (
 
 // Workload describes a template's load in words: each phase, the clients and the target.
 func Workload(t v1alpha1.BenchmarkTemplate) string {
-	phases := make([]string, len(t.Phases))
-	for i, phase := range t.Phases {
+	measured := t.Measured()
+	phases := make([]string, len(measured))
+	for i, phase := range measured {
 		phases[i] = phaseWords(phase)
 	}
 	clients := "1 client"

@@ -49,6 +49,7 @@ func merge2(a, b *Result) (*Result, error) {
 		Source:        mergeSources(a.Source, b.Source),
 		Clients:       a.Clients + b.Clients,
 		Warnings:      slices.Concat(a.Warnings, b.Warnings),
+		Arrivals:      a.Arrivals.merge(b.Arrivals),
 		Jobs:          slices.Concat(a.Jobs, b.Jobs),
 		SyncLatency:   cmp.Or(a.SyncLatency, b.SyncLatency),
 	}

@@ -21,6 +21,8 @@ const (
 	ToolRadosBench Tool = "rados bench"
 	ToolRBDBench   Tool = "rbd bench"
 	ToolFIO        Tool = "fio"
+	// ToolOpenLoop is cephtune's own generator (package openloop).
+	ToolOpenLoop Tool = "cephtune generator"
 )
 
 // HasRollingRows reports whether the tool prints rates as means over several seconds. Such means spread a slow
@@ -42,6 +44,9 @@ type Result struct {
 	Write *Direction `json:"write,omitempty"`
 	Trim  *Direction `json:"trim,omitempty"`
 	Mixed *Direction `json:"mixed,omitempty"`
+
+	// Arrivals shows whether the load followed its schedule; nil unless the generator measures that.
+	Arrivals *Arrivals `json:"arrivals,omitempty"`
 
 	// SyncLatency is the latency of fsync, fdatasync and sync_file_range, which fio reports apart from reads and
 	// writes; nil without them. Like Jobs, it is not stored.
@@ -104,8 +109,7 @@ type Direction struct {
 
 	// Series has the figures over time; nil if the tool did not report a time series.
 	Series *Series `json:"series,omitempty"`
-	// LatencyWindows are the latency histograms of parts of the phase; nil unless the tool logged each
-	// operation.
+	// LatencyWindows are the latency histograms of parts of the phase; nil if the tool did not report them.
 	LatencyWindows []LatencyWindow `json:"latencyWindows,omitempty"`
 }
 
@@ -122,13 +126,15 @@ const (
 	WarnRoundedBytes WarningCode = "RoundedBytes"
 	// WarnRoundedLatency says that the tool printed rounded latencies.
 	WarnRoundedLatency WarningCode = "RoundedLatency"
+	// WarnBlockSizes says that figures cover operations of several sizes, although the tool names one, or none.
+	WarnBlockSizes WarningCode = "BlockSizes"
 	// WarnUncheckedErrors says that the tool did not check for I/O errors, so errors may have occurred.
 	WarnUncheckedErrors WarningCode = "UncheckedErrors"
 	// WarnShortIO says that operations were short or dropped.
 	WarnShortIO WarningCode = "ShortIO"
 	// WarnSnapshots says that earlier, cumulative reports in the same output were skipped.
 	WarnSnapshots WarningCode = "Snapshots"
-	// WarnSeriesDropped says that a time series, a part of it, or the latency windows could not be kept.
+	// WarnSeriesDropped says that a time series, or a part of it, could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
 	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles that the
 	// result of a client or of a job of fio has. Percentiles cannot be merged, and not every client or job has
@@ -140,6 +146,10 @@ const (
 	// WarnRampIncluded says that a mean latency covers the whole phase including the ramp, because
 	// the tool reported no mean without the ramp.
 	WarnRampIncluded WarningCode = "RampIncluded"
+	// WarnOffSchedule says that latencies are missing, because the generator did not follow its schedule.
+	WarnOffSchedule WarningCode = "OffSchedule"
+	// WarnSaturated says that latencies are missing, because the storage could not take the rate.
+	WarnSaturated WarningCode = "Saturated"
 	// WarnUnevenClients says that some clients, or some jobs of fio in one client, ended long before the last.
 	WarnUnevenClients WarningCode = "UnevenClients"
 )

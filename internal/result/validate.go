@@ -23,6 +23,11 @@ func (r *Result) Validate() error {
 	if err := r.validateText(); err != nil {
 		return err
 	}
+	if r.Arrivals != nil {
+		if err := r.Arrivals.validate(); err != nil {
+			return fmt.Errorf("result: %w", err)
+		}
+	}
 	for _, d := range r.Directions() {
 		if err := d.validate(); err != nil {
 			return fmt.Errorf("result: %s: %w", d.Name, err)
@@ -77,16 +82,19 @@ func (d *Direction) validate() error {
 
 func (l *Latency) validate() error {
 	m := l.Moments
-	if m.Count < 1 || !isQuantity(m.MeanSeconds) {
+	if m.Count < 1 || !isLatency(m.MeanSeconds) {
 		return fmt.Errorf("latency: a mean of %v s over %d operations", m.MeanSeconds, m.Count)
 	}
-	for _, v := range []*float64{m.M2SecondsSquared, m.MinSeconds, m.MaxSeconds} {
-		if v != nil && !isQuantity(*v) {
-			return fmt.Errorf("latency: a moment is %v", *v)
+	if m.M2SecondsSquared != nil && !isQuantity(*m.M2SecondsSquared) {
+		return fmt.Errorf("latency: the sum of squares is %v", *m.M2SecondsSquared)
+	}
+	for _, v := range []*float64{m.MinSeconds, m.MaxSeconds} {
+		if v != nil && !isLatency(*v) {
+			return fmt.Errorf("latency: the shortest or the longest is %v s", *v)
 		}
 	}
 	for i, p := range l.Percentiles {
-		if !(p.Percent > 0 && p.Percent <= 100) || !isQuantity(p.Seconds) {
+		if !(p.Percent > 0 && p.Percent <= 100) || !isLatency(p.Seconds) {
 			return fmt.Errorf("latency: percentile %v is %v s", p.Percent, p.Seconds)
 		}
 		if i > 0 && p.Percent <= l.Percentiles[i-1].Percent {
@@ -101,3 +109,8 @@ func (l *Latency) validate() error {
 
 // isQuantity reports whether v is finite and not negative.
 func isQuantity(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }
+
+// longestLatency is a year. Tools print 2^64-1 ns, 585 years, for a latency that they believe not to be negative.
+const longestLatency = 365 * 24 * 3600
+
+func isLatency(seconds float64) bool { return seconds >= 0 && seconds <= longestLatency }

@@ -3,6 +3,8 @@ package rook
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 )
 
 // ClusterInfo has the parts of a CephCluster that cephtune uses. Rook updates the status of a
@@ -28,7 +31,7 @@ type ClusterInfo struct {
 	Deleting bool
 	// Image is the Ceph image in the spec. RunningImage is the image whose version Rook last detected.
 	Image, RunningImage string
-	// CephVersions counts daemons by version, such as {"18.2.7": 5}.
+	// CephVersions counts the daemons by version that matter for a load, such as {"18.2.7": 5}.
 	CephVersions map[string]int
 	// RookVersion is the version of Rook that last updated Ceph's manager daemons, such as v1.17.2;
 	// empty if unknown.
@@ -70,10 +73,8 @@ type cephCluster struct {
 		ObservedGeneration int64       `json:"observedGeneration"`
 		Conditions         []condition `json:"conditions"`
 		Ceph               struct {
-			FSID     string `json:"fsid"`
-			Versions struct {
-				Overall map[string]int64 `json:"overall"`
-			} `json:"versions"`
+			FSID     string                    `json:"fsid"`
+			Versions map[string]map[string]int `json:"versions"`
 		} `json:"ceph"`
 		Version struct {
 			Image string `json:"image"`
@@ -138,7 +139,7 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) 
 		Deleting:     o.GetDeletionTimestamp() != nil,
 		Image:        read.Spec.CephVersion.Image,
 		RunningImage: read.Status.Version.Image,
-		CephVersions: shortVersions(read.Status.Ceph.Versions.Overall),
+		CephVersions: ceph.VersionsOf(read.Status.Ceph.Versions).OfLoad(),
 		Network: Network{
 			Multus:         network.Provider == "multus",
 			PublicSelector: network.Selectors["public"],
@@ -173,21 +174,6 @@ func lastProgress(o *unstructured.Unstructured, conditions []condition) time.Tim
 	return last
 }
 
-// shortVersions shortens "ceph version 18.2.7 (6b0e…) reef (stable)" to "18.2.7".
-func shortVersions(overall map[string]int64) map[string]int {
-	if len(overall) == 0 {
-		return nil
-	}
-	short := map[string]int{}
-	for text, count := range overall {
-		words := strings.Fields(strings.TrimPrefix(text, "ceph version "))
-		if len(words) > 0 {
-			short[words[0]] += int(count)
-		}
-	}
-	return short
-}
-
 // rookVersion reads the version from a label that Rook sets on its Deployments. It needs only
 // the right to read two Deployments by name; without that right, the version is unknown.
 func (a *Access) rookVersion(ctx context.Context, namespace string) string {
@@ -216,7 +202,8 @@ func (i ClusterInfo) Unsettled() string {
 	case i.RunningImage != "" && i.Image != "" && i.RunningImage != i.Image:
 		return fmt.Sprintf("Ceph is to be upgraded from image %s to %s", i.RunningImage, i.Image)
 	case len(i.CephVersions) > 1:
-		return fmt.Sprintf("daemons run %d different versions of Ceph, so an upgrade is under way", len(i.CephVersions))
+		return fmt.Sprintf("monitors, managers, OSDs and MDS run %d different versions of Ceph (%s), so an upgrade is under way",
+			len(i.CephVersions), strings.Join(slices.Sorted(maps.Keys(i.CephVersions)), ", "))
 	}
 	return ""
 }

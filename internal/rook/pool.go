@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,7 +69,7 @@ type blockPool struct {
 // is idempotent. It returns true when Rook reports Ready, and before that the obstacle. Call VerifyPool
 // afterwards: Rook reports Ready even if Ceph refused a parameter.
 //
-// It returns an *Error if the name is taken, if the pool was created for another spec or other runs, or if
+// It returns an *Error if Rook refuses such a pool in this cluster, if the name is taken, if the pool was created for another spec or other runs, or if
 // the operator lacks a right. It also returns an *Error if use.Continues is set, but the pool was removed
 // or recreated. The method never touches a CephBlockPool without the operator's annotations. It also never
 // adopts a pool that exists in Ceph without a CephBlockPool, because Rook would take that pool over and
@@ -77,7 +78,7 @@ type blockPool struct {
 func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	ready = true
 	for _, pool := range scratchPools(spec) {
-		waiting, err := a.ensure(ctx, pool, cluster.Namespace, use, osdMap)
+		waiting, err := a.ensure(ctx, pool, cluster, use, osdMap)
 		if err != nil {
 			return false, "", err
 		}
@@ -89,13 +90,13 @@ func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster
 }
 
 // ensure creates one pool if it does not exist, and says what it waits for.
-func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string, use ScratchUse, osdMap *ceph.OSDMap) (string, error) {
+func (a *Access) ensure(ctx context.Context, pool scratchPool, cluster settings.Cluster, use ScratchUse, osdMap *ceph.OSDMap) (string, error) {
 	digest, err := pool.digest(use.Key)
 	if err != nil {
 		return "", err
 	}
-	key := client.ObjectKey{Namespace: namespace, Name: pool.name}
-	o := object(kindBlockPool, namespace, pool.name)
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: pool.name}
+	o := object(kindBlockPool, key.Namespace, key.Name)
 	read := blockPool{}
 	switch err := get(ctx, a.reader, o, &read); {
 	case apierrors.IsNotFound(err) && use.Continues:
@@ -103,9 +104,12 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 	case apierrors.IsNotFound(err) && hasPool(osdMap, pool.name):
 		return "", &Error{
 			Reason:  ReasonForeignPool,
-			Message: fmt.Sprintf("Ceph has a pool %s without a CephBlockPool in namespace %s, so cephtune does not touch it: remove it, because scratch pools need that name", pool.name, namespace),
+			Message: fmt.Sprintf("Ceph has a pool %s without a CephBlockPool in namespace %s, so cephtune does not touch it: remove it, because scratch pools need that name", pool.name, key.Namespace),
 		}
 	case apierrors.IsNotFound(err):
+		if err := a.refuses(ctx, pool, cluster); err != nil {
+			return "", err
+		}
 		return a.create(ctx, pool, key, use.Owner, digest)
 	case err != nil:
 		return "", explain(err, "get", kindBlockPool, key)
@@ -123,11 +127,75 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 	if differs {
 		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was created for another spec or other runs", key)}
 	}
-	if read.Status.Phase != phaseReady {
-		return fmt.Sprintf("Rook has not created the pool of CephBlockPool %s yet (phase %q): see its events", key, read.Status.Phase), nil
-	}
-	return "", nil
+	return read.waiting(key)
 }
+
+// waiting returns what a pool that is not ready waits for, or an *Error if Rook refuses its spec for good.
+func (p blockPool) waiting(key client.ObjectKey) (string, error) {
+	if p.Status.Phase == phaseReady {
+		return "", nil
+	}
+	words := p.failure()
+	switch {
+	case strings.HasPrefix(words, invalidPool):
+		return "", &Error{Reason: ReasonPoolRefused, Message: fmt.Sprintf("Rook refuses CephBlockPool %s: %s", key, words)}
+	case words != "":
+		return fmt.Sprintf("Rook could not create the pool of CephBlockPool %s yet: %s", key, words), nil
+	}
+	return fmt.Sprintf("Rook has not created the pool of CephBlockPool %s yet (phase %q): see its events", key, p.Status.Phase), nil
+}
+
+// invalidPool begins Rook's message about a spec that it refuses before it asks Ceph. Any other failure may pass:
+// Rook tries again.
+const invalidPool = "invalid pool CR"
+
+// failure returns Rook's message about a pool that it could not create; "" if there is none.
+func (p blockPool) failure() string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == phaseFailure && c.Status == metav1.ConditionTrue && c.Message != "" {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// refuses returns an *Error if Rook creates no such pool in a cluster of this kind: none in an external cluster, and
+// in a stretch cluster only pools with four copies.
+func (a *Access) refuses(ctx context.Context, pool scratchPool, cluster settings.Cluster) error {
+	var read struct {
+		Spec struct {
+			External struct {
+				Enable bool `json:"enable"`
+			} `json:"external"`
+			Mon struct {
+				StretchCluster *struct{} `json:"stretchCluster"`
+			} `json:"mon"`
+		} `json:"spec"`
+	}
+	o := object(kindCluster, cluster.Namespace, cluster.Name)
+	key := client.ObjectKeyFromObject(o)
+	if err := get(ctx, a.reader, o, &read); err != nil {
+		if apierrors.IsNotFound(err) { // Other rules report a missing CephCluster.
+			return nil
+		}
+		return explain(err, "get", kindCluster, key)
+	}
+	var message string
+	copies, _, _ := unstructured.NestedInt64(pool.spec, "replicated", "size")
+	switch {
+	case read.Spec.External.Enable:
+		message = fmt.Sprintf("CephCluster %s is external (spec.external.enable), and Rook creates no pools in it: use an existingPool", key)
+	case read.Spec.Mon.StretchCluster != nil && copies != stretchCopies:
+		message = fmt.Sprintf("CephCluster %s is a stretch cluster, in which Rook creates only replicated pools of size %d: set scratchPool.replicated.size to it, or use an existingPool", key,
+			stretchCopies)
+	default:
+		return nil
+	}
+	return &Error{Reason: ReasonPoolRefused, Message: message}
+}
+
+// stretchCopies is the only size of a pool that Rook accepts in a stretch cluster.
+const stretchCopies = 4
 
 func poolGone(key client.ObjectKey) *Error {
 	return &Error{
@@ -333,6 +401,9 @@ func commonSpec(spec v1alpha1.ScratchPool, params map[string]any) map[string]any
 	pool := map[string]any{}
 	if spec.FailureDomain != "" {
 		pool["failureDomain"] = spec.FailureDomain
+	}
+	if spec.CrushRoot != "" {
+		pool["crushRoot"] = spec.CrushRoot
 	}
 	if spec.DeviceClass != "" {
 		pool["deviceClass"] = spec.DeviceClass

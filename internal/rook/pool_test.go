@@ -45,11 +45,18 @@ func TestScratchPools(t *testing.T) {
 			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}},
 			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(1), "requireSafeReplicaSize": false}, "parameters": still()}},
 		},
+		"a root of the CRUSH hierarchy": {
+			spec: v1alpha1.ScratchPool{CrushRoot: "fast", Replicated: &v1alpha1.ReplicatedPool{Size: 3}},
+			want: map[string]spec{"cephtune-scratch": {"crushRoot": "fast", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}, "parameters": still()}},
+		},
 		"chunks, with copies of metadata": {
 			spec: erasureCoded,
 			want: map[string]spec{
-				"cephtune-scratch":      {"failureDomain": "osd", "deviceClass": "ssd", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}, "parameters": still()},
-				"cephtune-scratch-data": {"failureDomain": "osd", "deviceClass": "ssd", "erasureCoded": spec{"dataChunks": int64(4), "codingChunks": int64(2)}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"}},
+				"cephtune-scratch": {"failureDomain": "osd", "deviceClass": "ssd", "replicated": spec{"size": int64(3), "requireSafeReplicaSize": true}, "parameters": still()},
+				"cephtune-scratch-data": {
+					"failureDomain": "osd", "deviceClass": "ssd", "erasureCoded": spec{"dataChunks": int64(4), "codingChunks": int64(2)},
+					"parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"},
+				},
 			},
 		},
 		"metadata have parameters of their own": {
@@ -234,6 +241,57 @@ func TestForeignScratchPoolIsLeftAlone(t *testing.T) {
 			w.wantDeleted(objectref.Ref{}, &ceph.OSDMap{}, true, "") // an empty owner does not own a pool without an owner
 			if diff := cmp.Diff(before, w.pool(settings.ScratchPool)); diff != "" {
 				t.Errorf("the pool changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Rook's words end the wait for a pool that it refuses for good. Other failures may pass.
+func TestRooksWordsAboutAPoolAreTold(t *testing.T) {
+	for name, tc := range map[string]struct{ message, reason, waits string }{
+		"an invalid spec": {message: `invalid pool CR "cephtune-scratch" spec: pools in a stretch cluster must have replication size 4`, reason: ReasonPoolRefused, waits: "must have replication size 4"},
+		"a failure":       {message: "failed to create pool: timed out", waits: "could not create the pool of CephBlockPool rook-ceph/cephtune-scratch yet: failed to create pool: timed out"},
+		"no words":        {waits: `phase "Failure"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.wantEnsured(replicated, owner, false, "was created")
+			w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
+				o.Object["status"] = map[string]any{"phase": "Failure", "conditions": []any{
+					map[string]any{"type": "Failure", "status": "True", "reason": "ReconcileFailed", "message": tc.message},
+				}}
+			})
+			_, waits, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner}, &ceph.OSDMap{})
+			wantReason(t, err, tc.reason, tc.waits)
+			if tc.reason == "" && !strings.Contains(waits, tc.waits) {
+				t.Errorf("waits for %q, want %q", waits, tc.waits)
+			}
+		})
+	}
+}
+
+// In some clusters Rook creates no scratch pool, or only some, so none is asked for.
+func TestClustersWithoutScratchPools(t *testing.T) {
+	four := v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 4}, FailureDomain: "host"}
+	for name, tc := range map[string]struct {
+		spec         map[string]any
+		pool         v1alpha1.ScratchPool
+		reason, hint string
+	}{
+		"external":                    {map[string]any{"external": map[string]any{"enable": true}}, replicated, ReasonPoolRefused, "use an existingPool"},
+		"stretched":                   {map[string]any{"mon": map[string]any{"stretchCluster": map[string]any{"zones": []any{}}}}, replicated, ReasonPoolRefused, "size 4"},
+		"stretched and erasure coded": {map[string]any{"mon": map[string]any{"stretchCluster": map[string]any{}}}, erasureCoded, ReasonPoolRefused, "size 4"},
+		"stretched with four copies":  {map[string]any{"mon": map[string]any{"stretchCluster": map[string]any{}}}, four, "", ""},
+		"usual":                       {map[string]any{"mon": map[string]any{"count": int64(3)}, "external": map[string]any{"enable": false}}, replicated, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := object(kindCluster, cluster.Namespace, cluster.Name)
+			o.Object["spec"] = tc.spec
+			w := newWorld(t, o)
+			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, tc.pool, ScratchUse{Owner: owner}, &ceph.OSDMap{})
+			wantReason(t, err, tc.reason, tc.hint)
+			if there := w.pool(settings.ScratchPool) != nil; there != (tc.reason == "") {
+				t.Errorf("the pool was created: %v", there)
 			}
 		})
 	}

@@ -30,6 +30,7 @@ const (
 	phaseReady       = "Ready"
 	phaseConnected   = "Connected"
 	phaseProgressing = "Progressing"
+	phaseFailure     = "Failure"
 )
 
 // The reasons of an Error. Each is suitable as the reason of a condition.
@@ -53,6 +54,8 @@ const (
 	// ReasonScratchPoolGone means that a scratch pool was removed or recreated, although earlier
 	// runs that are being compared have used it.
 	ReasonScratchPoolGone = "ScratchPoolGone"
+	// ReasonPoolRefused means that Rook will never create a scratch pool of this spec in this cluster.
+	ReasonPoolRefused = "PoolRefused"
 	// ReasonNetworkUnknown means that the cluster's network configuration is not supported.
 	ReasonNetworkUnknown = "NetworkUnknown"
 )

@@ -97,7 +97,8 @@ func TestConnection(t *testing.T) {
 		"a key that only Ceph 20 reads": {
 			objects: []client.Object{
 				config, secret("rook-ceph-client-io", map[string]string{"io": newerKey}),
-				fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephCluster, metadata: {namespace: rook-ceph, name: my-cluster}, spec: {cephVersion: {image: "ceph:next"}}, status: {version: {image: "ceph:v20.2.4"}}}`),
+				fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephCluster, metadata: {namespace: rook-ceph, name: my-cluster}, spec: {cephVersion: {image: "ceph:next"}}, status: {version: `+
+					`{image: "ceph:v20.2.4"}}}`),
 			},
 			want: ceph.Connection{MonHost: monHost, User: "io", Key: newerKey, Image: "ceph:v20.2.4"},
 		},
@@ -105,10 +106,13 @@ func TestConnection(t *testing.T) {
 			objects: []client.Object{config, secret("rook-ceph-client-io", map[string]string{"io": newerKey})},
 			want:    ceph.Connection{MonHost: monHost, User: "io", Key: newerKey},
 		},
-		"no cluster yet":            {wantReason: ReasonClusterNotReady, wantHint: "mon_host"},
-		"a cluster without a mon":   {objects: []client.Object{secret("rook-ceph-config", nil)}, wantReason: ReasonClusterNotReady},
-		"monitors with a line end":  {objects: []client.Object{secret("rook-ceph-config", map[string]string{"mon_host": "a\nkeyring = /x"})}, wantReason: ReasonClusterNotReady},
-		"no CephClient":             {objects: []client.Object{config}, wantReason: ReasonKeyMissing, wantHint: "there is no CephClient rook-ceph/io: create it with the chart (cephClients.create) or config/ceph"},
+		"no cluster yet":           {wantReason: ReasonClusterNotReady, wantHint: "mon_host"},
+		"a cluster without a mon":  {objects: []client.Object{secret("rook-ceph-config", nil)}, wantReason: ReasonClusterNotReady},
+		"monitors with a line end": {objects: []client.Object{secret("rook-ceph-config", map[string]string{"mon_host": "a\nkeyring = /x"})}, wantReason: ReasonClusterNotReady},
+		"no CephClient": {
+			objects: []client.Object{config}, wantReason: ReasonKeyMissing,
+			wantHint: "there is no CephClient rook-ceph/io: create it with the chart (cephClients.create) or config/ceph",
+		},
 		"a CephClient in the works": {objects: []client.Object{config, identity("Progressing")}, wantReason: ReasonKeyMissing, wantHint: "in phase Progressing"},
 		"a Secret of another name":  {objects: []client.Object{config, identity("Ready")}, wantReason: ReasonKeyMissing, wantHint: "secretName must not be set"},
 		"a Secret without a key":    {objects: []client.Object{config, secret("rook-ceph-client-io", map[string]string{"userID": "io"})}, wantReason: ReasonKeyMissing, wantHint: "delete the Secret"},
@@ -225,6 +229,8 @@ status:
     health: HEALTH_OK
     versions:
       mon: {ceph version 18.2.7 (6b0e98) reef (stable): 1}
+      mgr: {ceph version 18.2.7 (6b0e98) reef (stable): 1}
+      osd: {ceph version 18.2.7 (6b0e98) reef (stable): 3}
       overall: {ceph version 18.2.7 (6b0e98) reef (stable): 5}
   conditions: [{type: Ready, status: "True", reason: ClusterCreated, lastHeartbeatTime: "2026-11-21T15:33:38Z"}]
   message: Cluster created successfully
@@ -316,6 +322,28 @@ func TestUnsettled(t *testing.T) {
 	}
 }
 
+// A gateway that stays on an older version is no upgrade.
+func TestVersionsOfDaemonsThatDoNotMatterAreNoUpgrade(t *testing.T) {
+	const old, current = "ceph version 17.2.6 (b) quincy (stable)", "ceph version 18.2.7 (a) reef (stable)"
+	for daemon, settled := range map[string]bool{"rgw": true, "rbd-mirror": true, "osd": false, "mgr": false, "mon": false, "mds": false} {
+		versions := map[string]any{"mon": map[string]any{current: int64(3)}, "overall": map[string]any{current: int64(3), old: int64(1)}}
+		versions[daemon] = map[string]any{old: int64(1)}
+		if daemon == "mon" {
+			versions[daemon] = map[string]any{current: int64(2), old: int64(1)}
+		}
+		o := object(kindCluster, rookNamespace, "my-cluster")
+		o.Object["status"] = map[string]any{"phase": "Ready", "ceph": map[string]any{"versions": versions}}
+		reader := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(o).Build()
+		info, err := New(reader, reader, time.Now).Cluster(t.Context(), v1alpha1.ClusterReference{Namespace: rookNamespace, Name: "my-cluster"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := info.Unsettled(); (why == "") != settled {
+			t.Errorf("%s: %q", daemon, why)
+		}
+	}
+}
+
 func TestNetworkOfCluster(t *testing.T) {
 	cases := map[string]struct {
 		network         string
@@ -332,11 +360,17 @@ func TestNetworkOfCluster(t *testing.T) {
 		"a selector without Multus":            {network: `{selectors: {public: a/b}}`},
 		"Multus in the cluster's namespace":    {network: `{provider: multus, selectors: {public: fast}}`, wantAnnotations: map[string]string{multusAnnotation: "rook-ceph/fast"}},
 		"Multus in another, with an interface": {network: `{provider: multus, selectors: {public: default/fast@net1}}`, wantAnnotations: map[string]string{multusAnnotation: "default/fast@net1"}},
-		"Multus as JSON":                       {network: `{provider: multus, selectors: {public: '[{"name":"fast","interface":"net1"}]'}}`, wantAnnotations: map[string]string{multusAnnotation: `[{"interface":"net1","name":"fast","namespace":"rook-ceph"}]`}},
-		"Multus as JSON without brackets":      {network: `{provider: multus, selectors: {public: '{"name":"fast","namespace":"default"}'}}`, wantAnnotations: map[string]string{multusAnnotation: `[{"name":"fast","namespace":"default"}]`}},
-		"two networks":                         {network: `{provider: multus, selectors: {public: "a/b, c/d"}}`, wantReason: ReasonNetworkUnknown},
-		"two networks as JSON":                 {network: `{provider: multus, selectors: {public: '[{"name":"a"},{"name":"b"}]'}}`, wantReason: ReasonNetworkUnknown},
-		"no JSON":                              {network: `{provider: multus, selectors: {public: "[a"}}`, wantReason: ReasonNetworkUnknown},
+		"Multus as JSON": {
+			network:         `{provider: multus, selectors: {public: '[{"name":"fast","interface":"net1"}]'}}`,
+			wantAnnotations: map[string]string{multusAnnotation: `[{"interface":"net1","name":"fast","namespace":"rook-ceph"}]`},
+		},
+		"Multus as JSON without brackets": {
+			network:         `{provider: multus, selectors: {public: '{"name":"fast","namespace":"default"}'}}`,
+			wantAnnotations: map[string]string{multusAnnotation: `[{"name":"fast","namespace":"default"}]`},
+		},
+		"two networks":         {network: `{provider: multus, selectors: {public: "a/b, c/d"}}`, wantReason: ReasonNetworkUnknown},
+		"two networks as JSON": {network: `{provider: multus, selectors: {public: '[{"name":"a"},{"name":"b"}]'}}`, wantReason: ReasonNetworkUnknown},
+		"no JSON":              {network: `{provider: multus, selectors: {public: "[a"}}`, wantReason: ReasonNetworkUnknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

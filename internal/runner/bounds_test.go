@@ -152,7 +152,8 @@ func TestAReportIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := readReport(bytes.NewReader(encoded), maxReportMemory, nil)
-		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || !strings.Contains(fmt.Sprint(got.Result.Warnings), tc.wantWarning) || (len(got.Result.Warnings) == 0) != (tc.wantWarning == "") || got.Result.Write.LatencyWindows != nil || got.Output != "output" {
+		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || !strings.Contains(fmt.Sprint(got.Result.Warnings), tc.wantWarning) ||
+			(len(got.Result.Warnings) == 0) != (tc.wantWarning == "") || got.Result.Write.LatencyWindows != nil || got.Output != "output" {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}

@@ -23,6 +23,8 @@ type Course struct {
 	// Usage has the CPU time of the client and of its host since the start of the engine. It lacks the figures
 	// that only the end of an engine shows: its own CPU time and memory.
 	Usage task.Usage
+	// Held is charged for the rows. Release it after rows that are kept were charged elsewhere.
+	Held *limits.Holding
 }
 
 // The limits of courses. If an answer has no room for all rows, the manager sends further requests for the
@@ -86,7 +88,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	}
 	now := time.Now()
 	ended := now.Sub(r.entry.since)
-	row := result.Second{Done: counted.Done, Read: counted.Read, Write: counted.Write}
+	row := result.Second{Done: counted.Done, Read: counted.Read, Write: counted.Write, Lateness: counted.Lateness}
 	n := len(r.entry.course)
 	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
@@ -113,6 +115,9 @@ func binsOf(row *result.Second) int {
 		if d.Latencies != nil {
 			n += len(d.Latencies.Bins)
 		}
+	}
+	if row.Lateness != nil {
+		n += len(row.Lateness.Bins)
 	}
 	return n
 }
@@ -167,12 +172,11 @@ func (c *client) Course(ctx context.Context, id string, from int) (Course, error
 	if !known {
 		return Course{}, refuse(NotReady, "this manager has not started task %s", id)
 	}
-	held := c.memory.Hold()
-	defer held.Release()
-	got := gathering{client: c, id: id, signalled: signalled, from: from, held: held}
+	got := gathering{client: c, id: id, signalled: signalled, from: from, course: Course{Held: c.memory.Hold()}}
 	for more := true; more; {
 		var err error
 		if more, err = got.next(ctx); err != nil {
+			got.course.Held.Release()
 			return Course{}, err
 		}
 	}
@@ -186,7 +190,6 @@ type gathering struct {
 	signalled time.Time // when the manager sent the start signal
 	from      int
 
-	held   *limits.Holding
 	course Course
 	ended  int64 // end of the last row
 	bins   int
@@ -212,11 +215,11 @@ func (g *gathering) next(ctx context.Context) (more bool, err error) {
 	running := time.Duration(answer.RunningNanoseconds)
 	g.course.Began = Started{NotBefore: sent.Add(-running), NotAfter: arrived.Add(-running)}
 	g.course.Usage = answer.Usage
-	return answer.More && len(answer.Rows) > 0, g.held.Resize(int64(len(g.course.Rows)+g.bins) * bytesOfSecond)
+	return answer.More && len(answer.Rows) > 0, g.course.Held.Resize(int64(len(g.course.Rows)+g.bins) * bytesOfSecond)
 }
 
 // bytesOfSecond is at least the memory of a row without histograms, and of a histogram's bin.
-const bytesOfSecond = 128
+const bytesOfSecond = 192
 
 // add checks an answer that arrived at a time, and adds its rows. Rows that a client could not have yet, or has made
 // up in large numbers, would fill the manager's memory.

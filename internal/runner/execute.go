@@ -63,9 +63,6 @@ func (r *execution) removeFolder() {
 }
 
 func (r *execution) run(ctx context.Context, dir string) error {
-	if err := rest(ctx, r.entry.task.RestSeconds); err != nil {
-		return err
-	}
 	if err := r.steps(ctx, dir); err != nil || r.entry.task.Measure == nil {
 		return err
 	}
@@ -76,18 +73,6 @@ func (r *execution) run(ctx context.Context, dir string) error {
 		return context.Cause(ctx)
 	}
 	return r.measure(ctx, dir)
-}
-
-// rest waits for a number of seconds, or until the task is cancelled.
-func rest(ctx context.Context, seconds float64) error {
-	timer := time.NewTimer(time.Duration(seconds * float64(time.Second)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 func (r *execution) update(change func(*task.Status)) {
@@ -258,7 +243,7 @@ func endedByItself(c task.Command, took time.Duration, output *streams) error {
 }
 
 // end makes the report, publishes the end of the task, and writes the report to the log. It leaves out of the
-// log the report of a task that succeeded without a measurement, if the manager can fetch that report.
+// log the report of a task that succeeded without a measurement.
 func (r *execution) end(err error) {
 	r.report.State, r.report.Failure = task.Done, nil
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -275,7 +260,7 @@ func (r *execution) end(err error) {
 	}
 	r.publish(encoded)
 	r.note("task %s: %s", r.report.ID, r.report.State)
-	if r.entry.task.Measure == nil && r.report.State == task.Done && !r.alone {
+	if r.entry.task.Measure == nil && r.report.State == task.Done {
 		return // The manager can fetch this report, so the log keeps its room for other reports.
 	}
 	if err := r.frames.write(r.report.ID, encoded); err != nil {

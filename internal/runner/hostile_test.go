@@ -154,7 +154,10 @@ func TestTheLargestSnapshotIsRead(t *testing.T) {
 		if i%75 == 0 {
 			c := newCapture(task.MaxOutputBytes)
 			_, _ = io.WriteString(c, strings.Repeat("some words\n", 10_000))
-			status.State, status.Failure = task.Failed, &task.Failure{Reason: task.ToolFailed, Message: strings.Repeat("x", 1000), Command: strings.Split(strings.Repeat("a ", 5000), " "), Tail: c.lastLines(maxTailBytes)}
+			status.State, status.Failure = task.Failed, &task.Failure{
+				Reason: task.ToolFailed, Message: strings.Repeat("x", 1000),
+				Command: strings.Split(strings.Repeat("a ", 5000), " "), Tail: c.lastLines(maxTailBytes),
+			}
 			boundFailure(status.Failure)
 		}
 		want.Tasks = append(want.Tasks, status)

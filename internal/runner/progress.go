@@ -17,8 +17,9 @@ const (
 	maxProgress    = 10_000           // lines of a session, about a MiB
 )
 
-// maxProgressLine exceeds the length of any engine's progress line.
-const maxProgressLine = 4 << 10
+// maxProgressLine exceeds the length of any engine's progress line: the generator of an open loop prints a histogram of
+// up to 1,856 bins for each direction, and 18 bytes for each bin.
+const maxProgressLine = 128 << 10
 
 // progressWriter reads an engine's output while the engine runs, and logs the engine's rate. It accepts all
 // output and never fails, because a failure would block the engine.

@@ -3,8 +3,8 @@
 //
 // The manager sends each runner one task at a time and fetches the task's report. All requests but Start can be
 // repeated: a lost answer never makes a task run twice. The runner keeps every report until the runner ends,
-// usually after the request Finish, so that a restarted manager finds the reports again. The runner of a
-// standalone client instead has all tasks from the beginning, and reports through its log.
+// usually after the request Finish, so that a restarted manager finds the reports again. It also writes
+// the reports of measurements and failures into its log, for a manager that comes back after the pod has ended.
 package runner
 
 import (
@@ -52,7 +52,8 @@ type Client interface {
 	Cancel(ctx context.Context, id string) error
 	// Course returns the rows of a task: what its engine did, second by second. The parameter from is the
 	// number of the first row to return; numbers count from 0. If the engine does not report counts for each
-	// second, Course returns no rows. It works while the engine runs and afterwards.
+	// second, Course returns no rows. It works while the engine runs and afterwards. The caller releases
+	// Course.Held.
 	Course(ctx context.Context, id string, from int) (Course, error)
 	// Report returns the report of a task that has ended.
 	Report(ctx context.Context, id string) (*task.Report, error)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -205,6 +204,9 @@ func TestFioIsReadFromItsFiles(t *testing.T) {
 	}
 }
 
+// startsWithin is a deadline, in seconds, before which a tool does something even on a busy machine.
+const startsWithin = 3
+
 func TestErrorsBecomeFailures(t *testing.T) {
 	good := "print=" + captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
 	synthetic := func(name string) string {
@@ -221,7 +223,7 @@ func TestErrorsBecomeFailures(t *testing.T) {
 		"a killed step":       {steps("t", command("rbd", "say=out", "kill=9")), task.ToolKilled, "out"},
 		"exit code":           {rados("t", good, "complain=the end", "exit=3"), task.ToolFailed, "the end"},
 		"killed":              {rados("t", good, "kill=9"), task.ToolKilled, "Min latency(s):         0.0789955"},
-		"deadline":            {with(rados("t", "say=out", "sleep=1m"), func(tk *task.Task) { tk.MeasureTimeoutSeconds = 0.2 }), task.DeadlineExceeded, "out"},
+		"deadline":            {with(rados("t", "say=out", "sleep=1m"), func(tk *task.Task) { tk.MeasureTimeoutSeconds = startsWithin }), task.DeadlineExceeded, "out"},
 		"deadline, then fine": {with(rados("t", "term-exit="+good[6:]), func(tk *task.Task) { tk.MeasureTimeoutSeconds = 0.2 }), task.DeadlineExceeded, ""},
 		"deadline, ignored":   {with(rados("t", "ignore-term", "sleep=1m"), func(tk *task.Task) { tk.MeasureTimeoutSeconds = 0.2 }), task.DeadlineExceeded, ""},
 		"garbage":             {with(rados("t", "say=garbage"), func(tk *task.Task) { tk.Measure.Format = "fio-json" }), task.BadOutput, "garbage"},
@@ -303,10 +305,10 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 			pidFile := filepath.Join(t.TempDir(), "pid")
 			argv[0] += pidFile
 			tk := rados("group", argv...)
-			tk.MeasureTimeoutSeconds = 0.5
+			tk.MeasureTimeoutSeconds = startsWithin
 			before := time.Now()
 			run(t, options(t)).measure(t, tk)
-			if took := time.Since(before); took > 5*time.Second {
+			if took := time.Since(before); took > 30*time.Second {
 				t.Errorf("it took %v, as if it waited for the child's pipe", took)
 			}
 			pid, err := os.ReadFile(pidFile)
@@ -440,8 +442,6 @@ func TestTasksThatAreRefused(t *testing.T) {
 		"a file elsewhere":     {measured(func(tk *task.Task) { tk.Measure.OutputFile = "../report" }), Invalid},
 		"logs elsewhere":       {measured(func(tk *task.Task) { tk.Measure.LogPrefix = "/tmp/x" }), Invalid},
 		"negative seconds":     {measured(func(tk *task.Task) { tk.Measure.MinimumSeconds = -1 }), Invalid},
-		"a negative rest":      {measured(func(tk *task.Task) { tk.RestSeconds = -1 }), Invalid},
-		"a rest of hours":      {measured(func(tk *task.Task) { tk.RestSeconds = 7200 }), Invalid},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -580,88 +580,6 @@ func TestIdleRunnerEnds(t *testing.T) {
 	err := <-r.ended
 	if err == nil || !strings.Contains(err.Error(), ErrIdle.Error()) || time.Since(before) < 800*time.Millisecond {
 		t.Errorf("it ended with %v after %v, want ErrIdle after 900 ms", err, time.Since(before))
-	}
-}
-
-func TestTasksWithoutAManager(t *testing.T) {
-	good := rados("good", "print="+captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt"))
-	last := steps("last", command("rbd"))
-	last.Always = true
-	cases := map[string]struct {
-		tasks   []task.Task
-		want    error
-		reports []string
-	}{
-		"all done": {[]task.Task{steps("prepare", command("rbd")), good}, nil, []string{"prepare Done", "good Done"}},
-		"a measurement fails": {
-			[]task.Task{rados("bad", "exit=2"), good, last},
-			ErrTasksFailed,
-			[]string{"bad Failed", "good Done", "last Done"},
-		},
-		"what the rest builds on fails": {
-			[]task.Task{steps("prepare", command("rbd", "exit=1")), good, steps("more", command("rbd")), last},
-			ErrTasksFailed,
-			[]string{"prepare Failed", "last Done"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			installTools(t)
-			o := options(t)
-			o.Tasks, o.Key = tc.tasks, nil
-			err := Run(t.Context(), o, nil)
-			if (err == nil) != (tc.want == nil) || (err != nil && !strings.Contains(err.Error(), tc.want.Error())) {
-				t.Errorf("error is %v, want %v", err, tc.want)
-			}
-			reports, err := ReadFrames(strings.NewReader(fmt.Sprint(o.Stdout)), nil)
-			var got []string
-			for _, report := range reports {
-				got = append(got, fmt.Sprint(report.ID, " ", report.State))
-			}
-			if diff := cmp.Diff(tc.reports, got); diff != "" || err != nil {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-			if got := readTermination(t, o); len(got.Tasks) != len(tc.reports) {
-				t.Errorf("the termination message is %+v", got)
-			}
-		})
-	}
-}
-
-func TestSIGTERMWithoutAManager(t *testing.T) {
-	installTools(t)
-	o := options(t)
-	last := steps("last", command("rbd"))
-	last.Always = true
-	o.Tasks = []task.Task{rados("long", "sleep=1m"), rados("never"), last}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := Run(ctx, o, nil); err == nil || !strings.Contains(err.Error(), ErrTerminated.Error()) {
-		t.Errorf("error is %v, want ErrTerminated", err)
-	}
-	if got := readTermination(t, o); len(got.Tasks) != 2 || got.Tasks[0].State != task.Cancelled || got.Tasks[1].State != task.Done {
-		t.Errorf("the termination message is %+v", got)
-	}
-}
-
-// A rest comes before everything else in a task, and cancelling the task ends it.
-func TestRest(t *testing.T) {
-	r := run(t, options(t))
-	long := steps("long", command("rbd"))
-	long.RestSeconds = 3600
-	r.put(t, long)
-	if err := r.Cancel(t.Context(), "long"); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.until(t, task.State.Ended); got.State != task.Cancelled {
-		t.Errorf("got %+v, want Cancelled", got)
-	}
-	short := rados("short")
-	short.RestSeconds = 0.3
-	before := time.Now()
-	r.put(t, short)
-	if got := r.until(t, is(task.Ready)); time.Since(before) < 300*time.Millisecond {
-		t.Errorf("%+v after %v, want 300 ms", got, time.Since(before))
 	}
 }
 

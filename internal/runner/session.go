@@ -30,8 +30,6 @@ type session struct {
 	proc   fs.FS
 	grace  time.Duration
 	frames *frameWriter
-	// alone marks a standalone client, which reports everything through its log.
-	alone bool
 	// notes receives lines for humans.
 	notes io.Writer
 	// progressLines counts the progress lines in the log. It needs no mutex: only the goroutine that copies

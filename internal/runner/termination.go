@@ -14,8 +14,8 @@ const maxTerminationBytes = 4096
 // Termination is a runner's message in the status of its pod. It says what went wrong, in case the manager
 // cannot ask the runner.
 type Termination struct {
-	// Error is the error with which the runner ended. It is empty if the runner ended without error: after
-	// Finish, or if all tasks of a standalone client were Done before the pod was terminated.
+	// Error is the error with which the runner ended. It is empty if the runner ended without error, after
+	// Finish.
 	Error string `json:"error,omitempty"`
 	// Omitted is the number of tasks that came before those in Tasks.
 	Omitted int `json:"omitted,omitempty"`

@@ -16,7 +16,6 @@ const (
 	maxTasks          = 2048
 	maxSteps          = 1024
 	maxTimeoutSeconds = 7 * 24 * 3600
-	maxRestSeconds    = 3600
 )
 
 func isID(id string) bool {
@@ -32,8 +31,6 @@ func validate(t *task.Task, programs []string) *Error {
 		return refuse(Invalid, "the ID %q of the task must have 1 to 100 lower-case letters, digits and dashes", t.ID)
 	case len(t.Steps) > maxSteps:
 		return refuse(Invalid, "task %s has %d steps, more than %d", t.ID, len(t.Steps), maxSteps)
-	case !(t.RestSeconds >= 0 && t.RestSeconds <= maxRestSeconds): // This form also refuses NaN.
-		return refuse(Invalid, "task %s rests for %v s, want 0 to %d s", t.ID, t.RestSeconds, maxRestSeconds)
 	case len(t.Steps) > 0 && !isTimeout(t.StepsTimeoutSeconds):
 		return refuse(Invalid, "task %s has a deadline for its steps of %v s, want one above 0 and at most a week", t.ID, t.StepsTimeoutSeconds)
 	case t.Measure != nil && !isTimeout(t.MeasureTimeoutSeconds):

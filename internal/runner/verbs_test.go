@@ -215,7 +215,8 @@ func TestHostileCoursesAreShort(t *testing.T) {
 								return
 							}
 							size += limits.Size(course.Rows)
-							if held.Resize(size) != nil {
+							err = held.Resize(size)
+							if course.Held.Release(); err != nil {
 								return
 							}
 							kept[i], from = append(kept[i], course), from+len(course.Rows)
@@ -307,9 +308,15 @@ func TestTheBudgetIsShared(t *testing.T) {
 	for account, want := range map[*limits.Account]bool{greedy: false, modest: true} {
 		c := servedWithin(t, account, server)
 		startedAgo(t, c, time.Hour)
-		_, err := c.Course(t.Context(), "a", 0)
+		course, err := c.Course(t.Context(), "a", 0)
 		if _, full := errors.AsType[*limits.BudgetError](err); full == want || want && err != nil {
 			t.Errorf("%v, want that it is read: %t", err, want)
+		}
+		if held := 1<<20 - budget.Free(); want != (held > 0) {
+			t.Errorf("%d bytes are held for a course, and it was read: %t", held, want)
+		}
+		if course.Held.Release(); budget.Free() != 1<<20 {
+			t.Errorf("%d bytes are free after its release", budget.Free())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package runstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,22 +52,18 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 	if err != nil {
 		return figure.Reference{}, err
 	}
-	found, err := list(ctx, s.Reader, b)
+	found, err := list(ctx, s.Reader, b, func(page []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) {
+		return s.trusted(b, page)
+	})
 	if err != nil {
 		return figure.Reference{}, fmt.Errorf("list its results: %w", err)
-	}
-	if found, err = s.trusted(b, found); err != nil {
-		return figure.Reference{}, err
 	}
 	m := reference.NewMatch(b, name, workload)
 	unsigned := false
 	for _, result := range m.RunsToRead(found) {
 		var cm corev1.ConfigMap
 		err := s.Reader.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: result}, &cm)
-		if apierrors.IsNotFound(err) {
-			continue // The ConfigMap was deleted after the list was read.
-		}
-		if err != nil {
+		if err != nil { // Results that were deleted after the list was read must not be left out.
 			return figure.Reference{}, fmt.Errorf("read its results: %w", err)
 		}
 		genuine, err := archive.Genuine(s.MasterKey, b.UID, &cm)
@@ -74,13 +71,16 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 			return figure.Reference{}, err
 		}
 		if genuine || recorded(b, cm.Name) {
+			if !genuine {
+				distrust(b, &cm)
+			}
 			m.Read(&cm)
 			record := archive.RecordOf(b, &cm)
 			unsigned = unsigned || !genuine && (record == archive.RecordedUnsigned || record == archive.Unrecorded)
 		}
 	}
 	runs := m.Reference()
-	runs.Unsigned = unsigned
+	runs.UID, runs.Unsigned = b.UID, unsigned
 	return runs, nil
 }
 
@@ -92,11 +92,29 @@ func (s Store) trusted(b *v1alpha1.CephBenchmark, found []metav1.PartialObjectMe
 		if err != nil {
 			return nil, err
 		}
+		if !genuine {
+			distrust(b, &m)
+		}
 		if genuine || recorded(b, m.Name) {
 			all = append(all, m)
 		}
 	}
 	return all, nil
+}
+
+// distrust removes from results without a signature what any user may have written: the start of their session, and
+// another session than that of the status that records them.
+func distrust(b *v1alpha1.CephBenchmark, o metav1.Object) {
+	annotations, labels := maps.Clone(o.GetAnnotations()), maps.Clone(o.GetLabels())
+	delete(annotations, archive.AnnotationSessionStart)
+	if slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == o.GetName() }) {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[archive.LabelSession] = archive.Session(b)
+	}
+	o.SetAnnotations(annotations)
+	o.SetLabels(labels)
 }
 
 // recorded reports whether results count without a signature: the benchmark's status has their name, and [archive.Of]

@@ -5,6 +5,7 @@ package runstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,10 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/conclusion"
+	"github.com/cephtune/cephtune/internal/pages"
 	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
@@ -140,21 +143,13 @@ func (s Store) read(ctx context.Context, entry v1alpha1.BenchmarkRun) (conclusio
 
 // Prune deletes the results of the oldest sessions beyond the history limit. Results without a genuine signature do
 // not count, and stay until the benchmark is deleted: other users may have written them. The results in status stay,
-// too: a user can create deleted results of an old session again, and these then seem to be the latest.
+// too: they seem to be older than others if somebody has set the clock back.
 func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, error) {
-	found, err := list(ctx, s.Reader, s.Benchmark)
-	if client.IgnoreNotFound(err) != nil { // While the namespace is being deleted, a list may be "not found".
+	signed, err := list(ctx, s.Reader, s.Benchmark, s.signed)
+	if tooMany, is := errors.AsType[*pages.TooManyError](err); is { // Those that were read are pruned all the same.
+		logf.FromContext(ctx).Error(tooMany, "Some old results may stay")
+	} else if client.IgnoreNotFound(err) != nil { // While the namespace is being deleted, a list may be "not found".
 		return "", fmt.Errorf("list the results: %w", err)
-	}
-	var signed []metav1.PartialObjectMetadata
-	for _, m := range found {
-		genuine, err := archive.Signed(s.MasterKey, s.Benchmark.UID, &m)
-		if err != nil {
-			return "", err
-		}
-		if genuine {
-			signed = append(signed, m)
-		}
 	}
 	for _, m := range archive.Prune(signed, int(historyLimit)) {
 		if s.inStatus(m.Name) {
@@ -173,11 +168,36 @@ func (s Store) inStatus(name string) bool {
 	return slices.ContainsFunc(s.Benchmark.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == name })
 }
 
-// list returns the metadata of the ConfigMaps with results of a benchmark, and of deleted benchmarks
-// with the same name.
-func list(ctx context.Context, reader client.Reader, b *v1alpha1.CephBenchmark) ([]metav1.PartialObjectMetadata, error) {
-	var found metav1.PartialObjectMetadataList
-	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	err := reader.List(ctx, &found, client.InNamespace(b.Namespace), client.MatchingLabels(archive.Labels(b.Name)))
-	return found.Items, err
+// signed returns the metadata of those of the benchmark's results that the operator wrote.
+func (s Store) signed(found []metav1.PartialObjectMetadata) (all []metav1.PartialObjectMetadata, err error) {
+	for _, m := range found {
+		genuine, err := archive.Signed(s.MasterKey, s.Benchmark.UID, &m)
+		if err != nil {
+			return nil, err
+		}
+		if genuine {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// list returns the metadata of the ConfigMaps with results of a benchmark, and of deleted benchmarks with the same name.
+// It keeps those that the function selected returns of each page: other users may have written any number of others.
+// With an error, it returns those that it has kept.
+func list(ctx context.Context, reader client.Reader, b *v1alpha1.CephBenchmark,
+	selected func([]metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error),
+) (kept []metav1.PartialObjectMetadata, err error) {
+	labelled := pages.Metadata(ctx, reader, corev1.SchemeGroupVersion.WithKind("ConfigMap"), client.InNamespace(b.Namespace), client.MatchingLabels(archive.Labels(b.Name)))
+	for page, err := range labelled {
+		if err != nil {
+			return kept, err
+		}
+		some, err := selected(page.Items)
+		if err != nil {
+			return kept, err
+		}
+		kept = append(kept, some...)
+	}
+	return kept, nil
 }

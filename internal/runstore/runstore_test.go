@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,26 +166,64 @@ func TestPruneKeepsTheLatestSessions(t *testing.T) {
 	if waits, err := s.Prune(t.Context(), 1); err != nil || !waits.IsDone() {
 		t.Fatal(waits, err)
 	}
-	left, err := list(t.Context(), s.Reader, s.Benchmark)
+	left, err := list(t.Context(), s.Reader, s.Benchmark, func(all []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) { return all, nil })
 	if err != nil || len(left) != 2 {
 		t.Errorf("%d ConfigMaps, %v; want those of one session, and the stranger's", len(left), err)
 	}
 }
 
-// A copy of deleted results has a genuine signature, and is the latest. It must not displace the present results.
-func TestPruneKeepsTheResultsInStatus(t *testing.T) {
-	s := storeOf(t, interceptor.Funcs{})
-	var copied, present corev1.ConfigMap
-	for session, cm := range []*corev1.ConfigMap{&copied, &present} {
-		s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(int64(session), 0)}
-		stored, kept, err := s.Write(t.Context(), runOf(1, ""))
+// Other users can write any number of ConfigMaps with the labels of results. That neither takes the manager's memory nor
+// stops the teardown.
+func TestPruneAmongManyStrangers(t *testing.T) {
+	lists := 0
+	endless := func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if (&client.ListOptions{}).ApplyOptions(options).Limit == 0 {
+			return errors.New("all results at once take too much memory")
+		}
+		lists++
+		defer list.SetContinue("more")
+		if lists > 1 {
+			return nil
+		}
+		return c.List(ctx, list, options...)
+	}
+	s := storeOf(t, interceptor.Funcs{List: endless})
+	var names []string
+	for session, runID := range []v1alpha1.RunID{"1", "2"} {
+		s.Benchmark.Status.ObservedRunID, s.Benchmark.Status.StartTime = runID, &metav1.Time{Time: time.Unix(int64(session), 0)}
+		stored, _, err := s.Write(t.Context(), runOf(1, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{stored.Entry(kept)}
-		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: stored.Name}, cm); err != nil {
+		names = append(names, stored.Name)
+	}
+	if waits, err := s.Prune(t.Context(), 1); err != nil || !waits.IsDone() {
+		t.Fatal(waits, err)
+	}
+	for i, name := range names {
+		err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: name}, &corev1.ConfigMap{})
+		if kept := err == nil; kept != (i == 1) {
+			t.Errorf("session %d: %v; want only the latest", i, err)
+		}
+	}
+}
+
+// A user deletes old results and creates them again from a copy, which has a genuine signature and the latest time of
+// creation. They must not displace the present results.
+func TestPruneDeletesCopiesOfOldResults(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	var names []string
+	for start := range int64(2) {
+		s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(start, 0)}
+		stored, _, err := s.Write(t.Context(), runOf(1, ""))
+		if err != nil {
 			t.Fatal(err)
 		}
+		names = append(names, stored.Name)
+	}
+	var copied corev1.ConfigMap
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: names[0]}, &copied); err != nil {
+		t.Fatal(err)
 	}
 	if err := s.Client.Delete(t.Context(), copied.DeepCopy()); err != nil {
 		t.Fatal(err)
@@ -193,11 +232,52 @@ func TestPruneKeepsTheResultsInStatus(t *testing.T) {
 	if err := s.Client.Create(t.Context(), &copied); err != nil {
 		t.Fatal(err)
 	}
+	wantPruned(t, s, names[1])
+}
+
+func TestPruneKeepsTheResultsInStatusIfTheClockWasSetBack(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	var names []string
+	for _, start := range []int64{50, 1} {
+		s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(start, 0)}
+		stored, kept, err := s.Write(t.Context(), runOf(1, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, s.Benchmark.Status.Runs = append(names, stored.Name), []v1alpha1.BenchmarkRun{stored.Entry(kept)}
+	}
+	wantPruned(t, s, names...)
+}
+
+// wantPruned prunes the results to those of one session, and checks which are left.
+func wantPruned(t *testing.T, s Store, want ...string) {
+	t.Helper()
 	if _, err := s.Prune(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(&present), &present); err != nil {
-		t.Error(err)
+	left, err := list(t.Context(), s.Reader, s.Benchmark, s.signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range left {
+		got = append(got, m.Name)
+	}
+	if slices.Sort(want); !slices.Equal(got, want) {
+		t.Errorf("%q are left, want %q", got, want)
+	}
+}
+
+// Any user may write a start into results that have no signature.
+func TestUnsignedResultsHaveNoStart(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	unsigned := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "bench", Name: "b-1", Annotations: map[string]string{archive.AnnotationSessionStart: "2099-01-01T00:00:00Z"},
+	}}
+	s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Results: "b-1"}}
+	got, err := s.trusted(s.Benchmark, []metav1.PartialObjectMetadata{unsigned})
+	if err != nil || len(got) != 1 || got[0].Annotations[archive.AnnotationSessionStart] != "" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -252,7 +332,12 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 		"signed": {func(*testing.T, Store, *v1alpha1.CephBenchmark) {}, 2, false},
 		"one is replaced": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
 			forge(t, s, b.Status.Runs[0].Results, &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
-		}, 1, false},
+		}, 0, false},
+		"one is deleted": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+			if err := s.Client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Status.Runs[1].Results}}); err != nil {
+				t.Fatal(err)
+			}
+		}, 0, false},
 		"one is added": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
 			forge(t, s, "added", &archive.Run{Number: 3, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, false},
@@ -300,9 +385,40 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := s.References(t.Context(), []v1alpha1.Expectation{{Reference: "b"}}, reference.Workload{})["b"]
-			if len(got.Runs) != c.runs || got.Unsigned != c.unsigned || got.Unusable != "" {
+			if len(got.Runs) != c.runs || got.Unsigned != c.unsigned || got.UID != "u" || (got.Unusable == "") != (c.runs > 0) {
 				t.Errorf("%d runs, unsigned %t, %q; want %d and %t", len(got.Runs), got.Unsigned, got.Unusable, c.runs, c.unsigned)
 			}
 		})
+	}
+}
+
+// A user who has copied results without their signature, and given them another session, must not choose the latest one.
+func TestRecordedResultsAreOfTheSessionInStatus(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	b := s.Benchmark.DeepCopy()
+	for number := int32(1); number <= 2; number++ {
+		run := runOf(number, "")
+		run.Environment = json.RawMessage("{}")
+		stored, run, err := s.Write(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Status.Runs = append(b.Status.Runs, stored.Entry(run))
+	}
+	b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}}
+	unsign(t, s, b)
+	cm := &corev1.ConfigMap{}
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: b.Status.Runs[1].Results}, cm); err != nil {
+		t.Fatal(err)
+	}
+	cm.Labels[archive.LabelSession] = "later"
+	for _, err := range []error{s.Client.Update(t.Context(), cm), s.Client.Create(t.Context(), b)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := s.References(t.Context(), []v1alpha1.Expectation{{Reference: "b"}}, reference.Workload{})["b"].Runs
+	if len(got) != 2 || got[0].Session != archive.Session(b) || got[1].Session != archive.Session(b) {
+		t.Errorf("runs %+v, want two of session %s", got, archive.Session(b))
 	}
 }

@@ -10,14 +10,18 @@ import (
 )
 
 // Final returns the outcome for an error that ends the benchmark. Such an error says that the pool cannot
-// be placed as requested, or that it is gone although earlier runs have used it. Final returns false
+// be placed as requested, that Rook refuses it, or that it is gone although earlier runs have used it. Final returns false
 // for other errors and for nil.
 func Final(err error) (kstatus.Outcome, bool) {
 	if problem, is := errors.AsType[*placement.Error](err); is {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
 	}
-	if problem, is := errors.AsType[*rook.Error](err); is && problem.Reason == rook.ReasonScratchPoolGone {
+	problem, is := errors.AsType[*rook.Error](err)
+	switch {
+	case is && problem.Reason == rook.ReasonScratchPoolGone:
 		return kstatus.Outcome{Reason: v1alpha1.ReasonScratchPoolGone, Message: problem.Error() + "."}, true
+	case is && problem.Reason == rook.ReasonPoolRefused:
+		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
 	}
 	return kstatus.Outcome{}, false
 }

@@ -97,7 +97,7 @@ func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Ti
 		return View{}, err
 	}
 	var v View
-	if p.Want.OSDs != nil && p.chosen == nil {
+	if p.Want.OSDSelection != nil && p.chosen == nil {
 		if v.OSDs, err = p.Ceph.OSDTree(ctx, at); err != nil {
 			return View{}, err
 		}
@@ -161,7 +161,7 @@ func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wa
 	switch {
 	case known && problem.Reason == rook.ReasonScratchPoolDiffers:
 		return p.remove(ctx, "The scratch pool of an earlier run was removed.")
-	case known && problem.Reason != rook.ReasonScratchPoolGone:
+	case known && problem.Reason != rook.ReasonScratchPoolGone && problem.Reason != rook.ReasonPoolRefused:
 		return reconcile.Wait(problem.Error()), nil // An administrator has to act, so the user gets a wait instead of an error.
 	case err != nil || ready:
 		return reconcile.Done, err

@@ -70,7 +70,7 @@ func Rules() []reconcile.Rule[Facts, Next] {
 func beginPreparation(f Facts) (Next, bool) { return Next{Part: PartLook}, f.View.OSDMap == nil }
 
 func chooseOSDs(f Facts) (Next, bool) {
-	return Next{Part: PartChoose}, f.Want.OSDs != nil && f.chosen == nil
+	return Next{Part: PartChoose}, f.Want.OSDSelection != nil && f.chosen == nil
 }
 
 func createPool(f Facts) (Next, bool) { return Next{Part: PartCreate}, !f.ready }
@@ -130,7 +130,7 @@ type lacking struct {
 // missing returns the placements that are still to be sent to Ceph, by pool; nil if the pool may use all
 // OSDs.
 func (p *Preparation) missing(want v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []lacking {
-	if want.OSDs == nil {
+	if want.OSDSelection == nil {
 		return nil
 	}
 	var all []lacking

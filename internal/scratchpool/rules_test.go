@@ -44,7 +44,7 @@ func drawn(t *testing.T) *placement.Chosen {
 }
 
 func TestNextPartOfAPreparation(t *testing.T) {
-	confined := func(f *Facts) { f.Want.OSDs = &v1alpha1.OSDSelection{Count: 3} }
+	confined := func(f *Facts) { f.Want.OSDSelection = &v1alpha1.OSDSelection{Count: 3} }
 	chosen := func(f *Facts) {
 		confined(f)
 		f.chosen = &placement.Chosen{IDs: []int{0, 1, 2}}

@@ -131,7 +131,7 @@ func (g *gathered) bound(notBefore, notAfter time.Time, clockError time.Duration
 func (c *Collector) Used(client int, usage task.Usage) { c.clients[client].usage = usage }
 
 // Fold adds the histograms of a client to those of the windows in the record that have none of them yet. Before each
-// call, add all rows that the client has. The first call fixes the offset of the client's clock for all later calls. An
+// call, add all rows that the client has, and check with Reaches that they suffice. The first call fixes the offset of the client's clock for all later calls. An
 // error wraps [ErrUnusable].
 func (c *Collector) Fold(client int, so Record) error {
 	g := &c.clients[client]
@@ -148,9 +148,8 @@ func (c *Collector) fold(g *gathered, so Record) error {
 		return fmt.Errorf("its clock is known within %v, not %v", one.Error, c.plan.Timing.ClockError)
 	}
 	before := bytesOf(g.seconds[g.plain:])
-	switches, timing := c.plan.windows(so.Switches)
 	e := Evidence{Clients: []Client{one}}
-	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)
+	pieces, _, err := switchback.Pieces(so.Switches, e.rows(), c.plan.Timing)
 	if err != nil {
 		return err
 	}
@@ -170,6 +169,21 @@ func (c *Collector) fold(g *gathered, so Record) error {
 		g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
 	}
 	return c.charge(bytesOf(g.seconds[from:]) - before)
+}
+
+// Reaches reports whether a client has sent all rows that lie in the latest window of the record. A load generator with a
+// schedule holds rows back while the storage stalls, and a window without them would not show the stall. Other
+// engines hold no rows back, so a window may lack their latest one.
+func (c *Collector) Reaches(client int, so Record) bool {
+	g := &c.clients[client]
+	if len(so.Switches) == 0 {
+		return true
+	}
+	if len(g.seconds) == 0 || g.seconds[len(g.seconds)-1].Due == nil {
+		return true
+	}
+	latest := time.Duration(g.seconds[len(g.seconds)-1].ToNanoseconds) - g.client(so).Offset
+	return latest > so.Switches[len(so.Switches)-1].Ended-time.Second // The next row ends after the window.
 }
 
 // client returns the rows of a client and the offset of its clock.
@@ -210,7 +224,7 @@ func (c *Collector) charge(more int64) error {
 
 // bytesOf returns the memory of rows in bytes, with the unused capacity of a slice that grows by a quarter.
 func bytesOf(rows []result.Second) (n int64) {
-	const second, done = 64, 32 // The sizes of the types; a test compares them.
+	const second, done = 80, 40 // The sizes of the types; a test compares them.
 	for i := range rows {
 		n += second * 5 / 4
 		for _, d := range []*result.Done{rows[i].Read, rows[i].Write} {
@@ -218,7 +232,7 @@ func bytesOf(rows []result.Second) (n int64) {
 				n += done + bytesOfHistogram(d.Latencies)
 			}
 		}
-		n += bytesOfHistogram(rows[i].Latencies)
+		n += bytesOfHistogram(rows[i].Latencies) + bytesOfHistogram(rows[i].Lateness)
 	}
 	return n
 }

@@ -52,7 +52,8 @@ func (e Evidence) rows() []switchback.Client {
 
 // value returns a function that computes the figure of a piece: of a window or of a half of it. Rates are
 // sums over the clients. A mean latency is the mean of the clients' mean latencies, weighted by their rates.
-// Percentiles come from the sum of the clients' histograms.
+// Percentiles come from the sum of the clients' histograms. If no operation finished in a piece, its latency is
+// the length of the piece: operations waited at least that long.
 func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	if percent, ok := figure.Percent(f.Metric); ok {
 		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil
@@ -68,11 +69,12 @@ func (e Evidence) value(f Figure) (switchback.Figure, error) {
 		return rate(func(d *result.Done) float64 { return d.Bytes }), nil
 	case v1alpha1.MetricLatencyMean:
 		waited := rate(func(d *result.Done) float64 { return d.LatencySeconds })
+		timed := rate((*result.Done).Timed)
 		return func(p switchback.Piece) (float64, error) {
-			n, _ := operations(p)
+			n, _ := timed(p)
 			sum, _ := waited(p)
 			if n == 0 {
-				return 0, nil
+				return lasted(p), nil
 			}
 			return sum / n, nil
 		}, nil
@@ -91,6 +93,15 @@ func (e Evidence) rate(f Figure, of func(*result.Done) float64, p switchback.Pie
 	return sum
 }
 
+// lasted returns the length of a piece in seconds.
+func lasted(p switchback.Piece) float64 {
+	longest := time.Duration(0)
+	for _, part := range p.Parts {
+		longest = max(longest, part.Lasted)
+	}
+	return longest.Seconds()
+}
+
 func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (float64, error) {
 	if p.Window >= len(e.Latencies) {
 		return 0, errNoHistogram
@@ -105,7 +116,7 @@ func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (flo
 	}
 	at, ok := h.Percentile(percent)
 	if !ok {
-		return 0, nil // No operation finished.
+		return lasted(p), nil
 	}
 	return at.Seconds, nil
 }
@@ -116,6 +127,5 @@ func (e Evidence) Windows(f Figure) (windows []switchback.Window, covered []bool
 	if err != nil {
 		return nil, nil, err
 	}
-	switches, timing := e.Plan.windows(e.Record.Switches)
-	return switchback.Cut(switches, e.rows(), timing, value)
+	return switchback.Cut(e.Record.Switches, e.rows(), e.Plan.Timing, value)
 }

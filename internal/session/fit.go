@@ -38,13 +38,17 @@ func Fed(all []Summary) []Summary {
 }
 
 // Withhold withholds each gain that only starved sessions prove. The parameter without has the findings of the
-// other sessions.
+// other sessions, which have to show the gain in the same scope.
 func Withhold(all, without []Finding) []Finding {
 	all = slices.Clone(all)
 	for i, f := range all {
 		if f.Verdict == stats.Superior || f.Verdict == stats.Better {
-			f.Windows = f.Windows.Withheld(without[i].Windows)
-			f.Verdict, f.Claim = f.Windows.Verdict, without[i].Claim
+			var shown stats.Assessment
+			if without[i].Scope == f.Scope {
+				shown = without[i].Assessment
+			}
+			f.Assessment = f.Assessment.Withheld(shown)
+			f.Verdict = f.Assessment.Verdict
 			all[i] = f
 		}
 	}

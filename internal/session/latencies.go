@@ -14,6 +14,8 @@ type Latencies struct {
 	Early  Histograms `json:"early"`
 	Middle Histograms `json:"middle"`
 	Late   Histograms `json:"late"`
+	// Lateness is that of [result.Second], over the whole window; nil for a closed loop.
+	Lateness *result.Histogram `json:"lateness,omitempty"`
 }
 
 // Histograms has one histogram of all operations or, for a mixed load, separate histograms of reads and
@@ -42,6 +44,11 @@ func (l *Latencies) add(e Evidence, pieces [3]switchback.Piece) error {
 			if err := into.add(&c.Seconds[i]); err != nil {
 				return err
 			}
+			if late := c.Seconds[i].Lateness; late != nil {
+				if err := addTo(&l.Lateness, late); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -54,7 +61,7 @@ func (l *Latencies) bytes() (n int64) {
 			n += bytesOfHistogram(h)
 		}
 	}
-	return n
+	return n + bytesOfHistogram(l.Lateness)
 }
 
 func (h *Histograms) add(second *result.Second) error {
@@ -64,7 +71,7 @@ func (h *Histograms) add(second *result.Second) error {
 			if err := addTo(h.place(name), d.Latencies); err != nil {
 				return err
 			}
-		case d.Operations > 0:
+		case d.Timed() > 0:
 			h.Incomplete = true
 		}
 	}

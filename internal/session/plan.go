@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/stats"
@@ -19,16 +21,19 @@ type Plan struct {
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
-	// Dwells means that each setting stays applied for minutes. The second half of that time is then cut into
-	// windows.
-	Dwells bool `json:"dwells,omitempty"`
+	// Long is the candidate of a session of long windows, which compares one candidate with the baseline; 0
+	// for a session of short windows.
+	Long int `json:"long,omitempty"`
 }
 
 // DefaultWindow is how long a setting stays applied in a window. The spec may set another time, and windows
 // become longer after carry-over.
 const DefaultWindow = 10 * time.Second
 
-// spareOfEach is the minimum number of spare groups in a session without dwells. Spare groups replace void
+// DefaultLongWindow is how long a setting stays applied in a long window.
+const DefaultLongWindow = time.Minute
+
+// spareOfEach is the minimum number of spare groups in a session of short windows. Spare groups replace void
 // groups.
 const spareOfEach = 2
 
@@ -64,75 +69,45 @@ func (p Plan) Lasts() time.Duration {
 	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
-// General returns the plan of one session of the general claim: a verdict for this cluster, which takes
-// several sessions. The argument pairs is the number of pairs of the baseline and each candidate. Spare groups
-// replace void ones.
-func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
-	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
-}
-
-// DwellTime is how long a setting stays applied in a dwell.
-const DwellTime = 4 * time.Minute
-
-// dwellSwitch is the maximum duration of a switch before a dwell. It is longer than the maximum before a
-// window, because the first half of a dwell does not count.
-const dwellSwitch = 5 * time.Second
-
-// Dwell returns the plan of a session of four dwells, in which the baseline and a candidate alternate. Each
-// dwell is a group, because the operator reads the clients' rows after each group.
-func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
-	p, err := planned(seed, number, candidates, 1, DwellTime)
-	if err != nil {
-		return p, err
-	}
-	if candidate < 1 || candidate > candidates {
-		return p, fmt.Errorf("%w: dwells of candidate %d of %d", stats.ErrParameter, candidate, candidates)
-	}
-	p.Dwells, p.Order, p.Timing.MaxSwitch = true, nil, dwellSwitch
-	for range 2 {
-		p.Order = append(p.Order, switchback.Group{switchback.Baseline}, switchback.Group{candidate})
-	}
-	return p, nil
-}
-
-// Candidate returns the candidate in a session of dwells; 0 for a session of windows.
-func (p Plan) Candidate() int {
-	if !p.Dwells || len(p.Order) < 2 || len(p.Order[1]) == 0 {
-		return 0
-	}
-	return p.Order[1][0]
-}
-
-// dwellPieces is the number of windows that are cut from a dwell.
-const dwellPieces = 4
-
-// WindowsOfSwitch is the number of windows that are cut from the time between two switches.
-func (p Plan) WindowsOfSwitch() int {
-	if p.Dwells {
-		return dwellPieces
+// PairsOfGroup returns how many pairs of windows each candidate has in a group.
+func (p Plan) PairsOfGroup() int {
+	if p.Candidates == 1 && p.Long == 0 {
+		return 2
 	}
 	return 1
 }
 
-// windows returns the switches and the timing from which windows are cut. It omits the first half of each
-// dwell, in which the setting takes effect, and returns each window of the second half as a switch of its own.
-func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switchback.Timing) {
-	if !p.Dwells {
-		return switches, p.Timing
-	}
-	var pieces []switchback.Switch
-	for _, s := range switches {
-		from := s.Sent + (s.Ended-s.Sent)/2
-		length := (s.Ended - from) / dwellPieces
-		for i := range dwellPieces {
-			begin := from + time.Duration(i)*length
-			pieces = append(pieces, switchback.Switch{Setting: s.Setting, Sent: begin, Acknowledged: begin, Ended: begin + length, Proven: s.Proven})
-		}
-	}
-	timing := p.Timing
-	timing.WashOut = 0
-	return pieces, timing
+// Screen returns the plan of a session of short windows that is judged once, after the given number of pairs of
+// the baseline and each candidate. Spare groups replace void ones.
+func Screen(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
+	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
+
+// longSwitch is the maximum duration of a switch before a long window. It is longer than the maximum before a
+// short window, because most of a long window does not count.
+const longSwitch = 5 * time.Second
+
+// Long returns the plan of a session of long windows: one of the baseline and one of a candidate. Which is first
+// depends on the seed for odd sessions, and alternates, so that a steady drift cancels between sessions.
+func Long(seed uint64, number, candidates, candidate int, window time.Duration) (Plan, error) {
+	p, err := planned(seed, number, candidates, 1, window)
+	if err != nil {
+		return p, err
+	}
+	if candidate < 1 || candidate > candidates {
+		return p, fmt.Errorf("%w: long windows of candidate %d of %d", stats.ErrParameter, candidate, candidates)
+	}
+	p.Long, p.Timing.MaxSwitch, p.Timing.WashOut = candidate, longSwitch, SettleTime(window)
+	p.Order = []switchback.Group{{switchback.Baseline, candidate}}
+	if first := rand.New(rand.NewPCG(seed, 0)).IntN(2); (first+number)%2 == 0 { //nolint:gosec // an experiment that can be replayed, not a secret
+		slices.Reverse(p.Order[0])
+	}
+	return p, nil
+}
+
+// SettleTime is the part of a long window that does not count: three fifths. An effect of the switch with a time
+// constant of a sixth of the window then shrinks to 1.0% on average.
+func SettleTime(window time.Duration) time.Duration { return window * 3 / 5 }
 
 // washOutOf returns the part of a window that does not count: three tenths. So a longer window excludes more
 // of the previous setting's after-effect.

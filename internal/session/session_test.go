@@ -157,13 +157,13 @@ func TestSessionComesToItsVerdict(t *testing.T) {
 		"two thirds of the mean": {v1alpha1.MetricLatencyMean, 1.5, stats.Superior, stats.Kept, 4},
 		"two thirds of the p99":  {v1alpha1.MetricLatencyP99, 1.5, stats.Superior, stats.Kept, 4},
 		"three times the median": {v1alpha1.MetricLatencyP50, 0.33, stats.Inferior, stats.Broken, 4},
-		"the same":               {v1alpha1.MetricIOPS, 1, stats.Inconclusive, stats.Kept, 30}, // Equivalent needs dwells.
+		"the same":               {v1alpha1.MetricIOPS, 1, stats.Inconclusive, stats.Kept, 30}, // Equivalent needs long windows.
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := quick(c.metric)
 				e, found := play(t.Context(), t, &cluster{proves: true}, q, c.ratio)
-				if found.Verdict != c.want || found.Claim != switchback.ThisHour || e.Record.Void != "" || e.Record.End.Minutes() > c.minutes {
+				if found.Verdict != c.want || found.Scope != switchback.Windows || e.Record.Void != "" || e.Record.End.Minutes() > c.minutes {
 					t.Errorf("%+v after %v, void %q", found, e.Record.End, e.Record.Void)
 				}
 				if len(found.Constraints) != 2 || found.Constraints[0].State != c.p99 || found.Constraints[1].State != stats.Kept {
@@ -216,12 +216,12 @@ func takesItsTime(so Record, from int) []result.Second {
 	return rows
 }
 
-// dwelt plays a session in which the baseline and the second of two candidates hold in turn.
-func dwelt(t *testing.T) (e Evidence) {
+// settled plays a session of long windows of four minutes, of the baseline and the second of two candidates.
+func settled(t *testing.T, number int) (e Evidence) {
 	t.Helper()
-	p, err := Dwell(7, 4, 2, 2)
-	if err != nil || p.Candidate() != 2 {
-		t.Fatalf("dwells of candidate %d, %v", p.Candidate(), err)
+	p, err := Long(7, number, 2, 2, 4*time.Minute)
+	if err != nil {
+		t.Fatal(err)
 	}
 	gathered := NewCollector(p, 1, nil)
 	record := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, so Record) (bool, error) {
@@ -235,30 +235,53 @@ func dwelt(t *testing.T) (e Evidence) {
 	return e
 }
 
-func TestDwellsOfASession(t *testing.T) {
+func TestSessionOfLongWindows(t *testing.T) {
 	for metric, ratio := range map[v1alpha1.Metric]float64{v1alpha1.MetricIOPS: 0.8, v1alpha1.MetricLatencyP99: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			q, e := quick(metric), dwelt(t)
-			k, err := e.Dwells(q)
-			if err != nil || math.Abs(k.LogRatio-math.Log(ratio)) > 0.05 || k.Runs != dwellPieces || k.StdErr <= 0 || e.Record.End.Minutes() < 16 {
-				t.Errorf("%s: %+v, want %v, after %v, %v", metric, k, ratio, e.Record.End, err)
+			q := quick(metric)
+			q.Candidates, q.Quick, q.MaxSessions, q.Pools = 2, false, 3, true
+			var all []Summary
+			for number := range 3 {
+				e := settled(t, number+1)
+				s, has, err := e.Summarize(q)
+				if err != nil || !has || len(s.Objective) != 1 || s.Objective[0].Candidate != 2 || math.Abs(s.Objective[0].Mean-math.Log(ratio)) > 0.05 || e.Record.End.Minutes() < 8 {
+					t.Fatalf("%s: %+v, want %v, after %v, %v", metric, s, ratio, e.Record.End, err)
+				}
+				all = append(all, s)
 			}
-			e.Record.Switches[3].Acknowledged = e.Record.Switches[3].Sent + 3*time.Second
-			if err := e.CheckDwells(); err != nil {
-				t.Errorf("a switch of 3 s does not harm a dwell of minutes: %v", err)
-			}
-			e.Record.Switches[3].Acknowledged = e.Record.Switches[3].Sent + 6*time.Second
-			if err := e.CheckDwells(); !errors.Is(err, ErrVoid) {
-				t.Errorf("a switch took 6 s: %v", err)
-			}
-			e.Record.Switches[3].Proven = false
-			if _, err := e.Dwells(q); !errors.Is(err, ErrVoid) {
-				t.Errorf("a dwell was not proven: %v", err)
+			found, err := Judge(q, nil, all)
+			if err != nil || found[1].Verdict != stats.Inferior || found[1].Scope != switchback.Pools || found[0].Verdict != stats.Invalid || len(found[1].Constraints) != 2 {
+				t.Errorf("%+v, %v", found, err)
 			}
 		})
 	}
-	if _, err := Dwell(7, 4, 2, 3); err == nil {
-		t.Error("there are dwells of a third candidate of two")
+}
+
+func TestSlowSwitchBeforeALongWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := quick(v1alpha1.MetricIOPS)
+		q.Candidates, q.Quick, q.MaxSessions = 2, false, 3
+		for took, void := range map[time.Duration]bool{3 * time.Second: false, 6 * time.Second: true} {
+			e := settled(t, 1)
+			e.Record.Switches[1].Acknowledged = e.Record.Switches[1].Sent + took
+			if s, _, err := e.Summarize(q); err != nil || s.Objective[0].Void != void {
+				t.Errorf("a switch of %v: %+v, %v", took, s, err)
+			}
+		}
+	})
+}
+
+func TestOrderOfLongWindowsAlternates(t *testing.T) {
+	first, err := Long(7, 1, 2, 2, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Long(7, 2, 2, 2, time.Minute)
+	if err != nil || first.Order[0][0] != second.Order[0][1] || first.Order[0][1] != second.Order[0][0] || first.Timing.WashOut != 36*time.Second {
+		t.Errorf("orders %v and %v, wash-out %v, %v", first.Order, second.Order, first.Timing.WashOut, err)
+	}
+	if _, err := Long(7, 4, 2, 3, time.Minute); err == nil {
+		t.Error("there are long windows of a third candidate of two")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/switchback"
@@ -24,8 +26,7 @@ type Evidence struct {
 	Usage []task.Usage `json:"usage,omitempty"`
 }
 
-// Question says what the sessions decide, and by which criteria. It is fixed before the first session, except
-// for the length of windows. The criteria of the embedded Question are those of the objective.
+// Question says what the sessions decide, and by which criteria. It is fixed before the first session. The criteria of the embedded Question are those of the objective.
 type Question struct {
 	switchback.Question
 	Objective   Figure       `json:"objective"`
@@ -39,12 +40,14 @@ type Constraint struct {
 	stats.Constraint
 }
 
-// Summary is the part of a session that the ledger stores. For the objective and for each constraint, it has
-// one entry for each candidate.
+// Summary is the part of a session that status keeps. For the objective and for each constraint, it has
+// one entry for each candidate that the session measured.
 type Summary struct {
-	Objective   []switchback.Entry   `json:"objective"`
-	Constraints [][]switchback.Entry `json:"constraints,omitempty"`
-	Mark        fitness.Mark         `json:"mark,omitempty"`
+	Objective   []switchback.Entry
+	Constraints [][]switchback.Entry
+	// Typical has the typical figure of the objective for each setting that the session measured. No verdict depends on it.
+	Typical map[int]float64
+	Mark    fitness.Mark
 }
 
 // Finding is the verdict on one candidate, with the result of each constraint in the order of Question.
@@ -72,8 +75,6 @@ var ErrNotKept = errors.New("figures were not kept")
 // ErrVoid says that a session does not count.
 var ErrVoid = errors.New("the session is void")
 
-var errFaultyDwell = fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported completely by the clients", ErrVoid)
-
 // Summarize returns the summary of a session. In quick mode it uses only the data up to the latest look, and
 // returns false before the first look. For a void session, the error wraps ErrVoid.
 func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
@@ -87,7 +88,10 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	if err != nil || !has {
 		return s, has, err
 	}
-	if s.Objective, err = of.Entries(); err != nil {
+	if s.Objective, err = of.Entries(q.Criteria); err != nil {
+		return s, false, err
+	}
+	if s.Typical, err = Typical(of, q.Objective.Metric); err != nil {
 		return s, false, err
 	}
 	for _, k := range q.Constraints {
@@ -95,7 +99,7 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 		if err != nil {
 			return s, false, err
 		}
-		sum := of.Entries
+		sum := func() ([]switchback.Entry, error) { return of.Entries(q.Criteria) }
 		if k.Absolute() {
 			sum = of.Levels
 		}
@@ -108,8 +112,23 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	return s, true, nil
 }
 
-// Session returns the windows of a session for one figure, with their faults. In quick mode, except for
-// dwells, it uses only the data up to the latest look, and returns false before the first look.
+// Typical returns the typical figure of each setting that has valid windows in a session.
+func Typical(of switchback.Session, metric v1alpha1.Metric) (map[int]float64, error) {
+	typical := map[int]float64{}
+	for setting := range of.Candidates + 1 {
+		figures, err := of.Figures(setting)
+		if err != nil {
+			return nil, err
+		}
+		if len(figures) > 0 {
+			typical[setting] = figure.TypicalOfWindows(metric, figures)
+		}
+	}
+	return typical, nil
+}
+
+// Session returns the windows of a session for one figure, with their faults. In quick mode, it uses only the
+// data up to the latest look, and returns false before the first look.
 func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error) {
 	windows, covered, err := e.Windows(f)
 	if err != nil {
@@ -117,27 +136,13 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	}
 	s := switchback.Session{
 		Number: e.Plan.Number, Seed: e.Plan.Seed, Candidates: e.Plan.Candidates, Order: e.Plan.Order, Windows: windows,
-		Faults: e.faults(covered),
+		Faults: e.faults(covered), Long: e.Plan.Long,
 	}
-	if !q.Quick || e.Plan.Dwells {
+	if !q.Quick {
 		return s, true, nil
 	}
 	s, has := atLook(s, q.LastLook)
 	return s, has, nil
-}
-
-// CheckDwells returns an error if one of the measured dwells was disturbed, not proven or switched slowly. Such
-// a dwell makes the session void, so further dwells would be measured in vain. CheckDwells does not check
-// whether rows cover the dwells, because rows of the latest dwell may still be missing.
-func (e Evidence) CheckDwells() error {
-	covered := make([]bool, len(e.Record.Switches))
-	for i := range covered {
-		covered[i] = true
-	}
-	if slices.Contains(switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing), true) {
-		return errFaultyDwell
-	}
-	return nil
 }
 
 // WrittenBytes returns the bytes that the clients have written since their load began, according to the rows
@@ -158,18 +163,6 @@ func (e Evidence) WrittenBytes(writes bool) int64 {
 	return int64(bytes)
 }
 
-// faults reports which windows are invalid. covered says for each window whether rows cover it. In a session of
-// dwells, several windows follow each switch.
-func (e Evidence) faults(covered []bool) (faults []bool) {
-	each := e.Plan.WindowsOfSwitch()
-	for i, s := range e.Record.Switches {
-		for _, own := range covered[i*each : (i+1)*each] {
-			faults = append(faults, switchback.Faults([]switchback.Switch{s}, []bool{own}, e.Disturbed, e.Plan.Timing)...)
-		}
-	}
-	return faults
-}
-
 // AtLook reports whether the number of valid pairs is that of a look in quick mode. Figures may be judged
 // only at a look.
 func (e Evidence) AtLook(q Question) (bool, error) {
@@ -177,31 +170,23 @@ func (e Evidence) AtLook(q Question) (bool, error) {
 	if err != nil || len(counts) == 0 {
 		return false, err
 	}
-	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.pairs()), nil
+	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.Plan.PairsOfGroup()), nil
 }
 
 // Pairs returns the number of valid pairs of the baseline and each candidate so far. The caller ends a session
-// that [General] planned once it has enough pairs.
+// that [Screen] planned once it has enough pairs.
 func (e Evidence) Pairs() (int, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
 		return 0, err
 	}
-	return counts[len(counts)-1] * e.pairs(), nil
-}
-
-func (e Evidence) pairs() int {
-	if e.Plan.Candidates == 1 {
-		return 2
-	}
-	return 1
+	return counts[len(counts)-1] * e.Plan.PairsOfGroup(), nil
 }
 
 // counted returns, for each complete group, the number of valid groups up to and including it. It uses no
-// figures. It assumes one window for each switch, so it does not suit a session of dwells.
+// figures.
 func (e Evidence) counted() ([]int, error) {
-	switches, timing := e.Plan.windows(e.Record.Switches)
-	_, covered, err := switchback.Pieces(switches, e.rows(), timing)
+	_, covered, err := switchback.Pieces(e.Record.Switches, e.rows(), e.Plan.Timing)
 	if err != nil {
 		return nil, err
 	}
@@ -241,18 +226,16 @@ func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	return s, windows > 0
 }
 
-// Judge returns the verdict on each candidate from the summaries of the valid sessions. If a candidate has
-// dwells, their contrast counts too. Judge is a pure function, so a ledger and an archive of the same
-// sessions give the same verdict.
-func Judge(q Question, sessions []Summary, dwells map[int]stats.Contrast) ([]Finding, error) {
-	var entries []switchback.Entry
-	for i, s := range sessions {
+// Judge returns the verdict on each candidate from the summaries of the valid sessions of short and of long
+// windows. Judge is a pure function, so a ledger and an archive of the same sessions give the same verdict.
+func Judge(q Question, short, long []Summary) ([]Finding, error) {
+	objective := func(s Summary) []switchback.Entry { return s.Objective }
+	for i, s := range slices.Concat(short, long) {
 		if len(s.Constraints) != len(q.Constraints) {
 			return nil, fmt.Errorf("%w: session %d has %d constraints, not %d", stats.ErrParameter, i+1, len(s.Constraints), len(q.Constraints))
 		}
-		entries = append(entries, s.Objective...)
 	}
-	found, err := switchback.Judge(q.Question, entries, dwells)
+	found, err := switchback.Judge(q.Question, all(short, objective), all(long, objective))
 	if err != nil {
 		return nil, err
 	}
@@ -260,15 +243,8 @@ func Judge(q Question, sessions []Summary, dwells map[int]stats.Contrast) ([]Fin
 	for i, f := range found {
 		findings[i].Finding = f
 		for k, constraint := range q.Constraints {
-			var own []switchback.Entry
-			for _, s := range sessions {
-				own = append(own, s.Constraints[k]...)
-			}
-			contrast, err := q.Contrast(own, i+1)
-			if err != nil {
-				return nil, err
-			}
-			checked, err := constraint.Check(contrast, 1-f.Windows.Level)
+			of := func(s Summary) []switchback.Entry { return s.Constraints[k] }
+			checked, err := q.Check(f, constraint.Constraint, all(short, of), all(long, of), i+1)
 			if err != nil {
 				return nil, err
 			}
@@ -278,31 +254,9 @@ func Judge(q Question, sessions []Summary, dwells map[int]stats.Contrast) ([]Fin
 	return findings, nil
 }
 
-// DwellContrast returns the ratio of a candidate's dwells to those of the baseline, from a session that
-// [Dwell] planned.
-func DwellContrast(s switchback.Session) (stats.Contrast, error) {
-	var d switchback.Dwells
-	if len(s.Windows) != len(d)*dwellPieces || len(s.Faults) != len(s.Windows) {
-		return stats.Contrast{}, fmt.Errorf("%w: %d pieces of dwells, want %d", stats.ErrTooFew, len(s.Windows), len(d)*dwellPieces)
+func all(sessions []Summary, of func(Summary) []switchback.Entry) (entries []switchback.Entry) {
+	for _, s := range sessions {
+		entries = append(entries, of(s)...)
 	}
-	if slices.Contains(s.Faults, true) {
-		return stats.Contrast{}, errFaultyDwell
-	}
-	for i, w := range s.Windows {
-		d[i/dwellPieces] = append(d[i/dwellPieces], w.Figure)
-	}
-	return d.Contrast()
-}
-
-// Dwells returns the ratio of a candidate's dwells to those of the baseline, in a session that [Dwell]
-// planned. For a void session, the error wraps ErrVoid.
-func (e Evidence) Dwells(q Question) (stats.Contrast, error) {
-	if e.Record.Void != "" {
-		return stats.Contrast{}, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
-	}
-	s, _, err := e.Session(q, q.Objective)
-	if err != nil {
-		return stats.Contrast{}, err
-	}
-	return DwellContrast(s)
+	return entries
 }

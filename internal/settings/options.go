@@ -21,8 +21,8 @@ type Option struct {
 	Max string `json:"max,omitempty"`
 	// Values are the only allowed values. An empty list allows all values within the bounds.
 	Values []string `json:"values,omitempty"`
-	// SwitchUnderLoad allows sweeps to switch an OSD option every 10 to 60 seconds while a load runs (in
-	// dwells: every four minutes). Such sweeps compare the option's values within minutes.
+	// SwitchUnderLoad allows sweeps to switch an OSD option every 10 seconds to 30 minutes while a load
+	// runs. Such sweeps compare the option's values within minutes.
 	SwitchUnderLoad bool `json:"switchUnderLoad,omitempty"`
 }
 

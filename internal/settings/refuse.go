@@ -32,7 +32,7 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 		return "The operator has no identity that may drop the caches of OSDs. " +
 			"Ask the administrator for one (with Helm powers.dropCaches, otherwise identities.cacheDropper of the cluster), or set template.osdCaches to Keep."
 	}
-	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && !cluster.MayPlacePGs() {
+	if pool := template.Target.ScratchPool; pool != nil && pool.OSDSelection != nil && !cluster.MayPlacePGs() {
 		return NoPlacer
 	}
 	if template.Outage != nil && !cluster.StopOSDs {
@@ -73,4 +73,4 @@ func (c Cluster) MayPlacePGs() bool { return c.PlacePGs && c.Identities.Tuner !=
 // NoPlacer is the refusal of a scratch pool on chosen OSDs if MayPlacePGs is false.
 const NoPlacer = "The operator config does not allow moving placement groups to chosen OSDs. " +
 	"Ask the administrator to allow it (with Helm powers.placePGs, otherwise placePGs of the cluster and `osd pg-upmap` among the caps of identities.tuner), " +
-	"or remove scratchPool.osds and osdCount."
+	"or remove scratchPool.osdSelection and osdCount."

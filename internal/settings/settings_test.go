@@ -186,14 +186,23 @@ func TestLoadRefuses(t *testing.T) {
 		wantField string
 		wantHint  string
 	}{
-		"an unknown field":                   {old: "pods:", new: "pod:", wantField: `unknown field "pod"`},
-		"a field twice":                      {old: "images:", new: "images: {}\nimages:", wantField: `"images" already set`},
-		"a namespace that cannot be one":     {old: "namespace: rook-ceph", new: "namespace: Rook", wantField: "clusters[0].namespace", wantHint: "write the namespace of a CephCluster"},
-		"no name":                            {old: "name: my-cluster", new: `name: ""`, wantField: "clusters[0].name", wantHint: "write the name of a CephCluster"},
-		"a cluster twice":                    {old: "images:", new: "- {namespace: rook-ceph, name: my-cluster}\nimages:", wantField: `clusters[1]: Duplicate value: "rook-ceph/my-cluster"`},
-		"a class that may create nothing":    {old: "existingPools:", new: "storageClasses: [{name: fast, maxTotal: 0}]\n  existingPools:", wantField: "clusters[0].storageClasses[0].maxTotal", wantHint: "remove the entry"},
-		"a class that cannot be one":         {old: "existingPools:", new: "storageClasses: [{name: Fast}]\n  existingPools:", wantField: "clusters[0].storageClasses[0].name", wantHint: "the name of a StorageClass"},
-		"a class twice":                      {old: "existingPools:", new: "storageClasses: [{name: fast}, {name: fast}]\n  existingPools:", wantField: `clusters[0].storageClasses[1]: Duplicate value: "fast"`},
+		"an unknown field":               {old: "pods:", new: "pod:", wantField: `unknown field "pod"`},
+		"a field twice":                  {old: "images:", new: "images: {}\nimages:", wantField: `"images" already set`},
+		"a namespace that cannot be one": {old: "namespace: rook-ceph", new: "namespace: Rook", wantField: "clusters[0].namespace", wantHint: "write the namespace of a CephCluster"},
+		"no name":                        {old: "name: my-cluster", new: `name: ""`, wantField: "clusters[0].name", wantHint: "write the name of a CephCluster"},
+		"a cluster twice":                {old: "images:", new: "- {namespace: rook-ceph, name: my-cluster}\nimages:", wantField: `clusters[1]: Duplicate value: "rook-ceph/my-cluster"`},
+		"a class that may create nothing": {
+			old: "existingPools:", new: "storageClasses: [{name: fast, maxTotal: 0}]\n  existingPools:", wantField: "clusters[0].storageClasses[0].maxTotal",
+			wantHint: "remove the entry",
+		},
+		"a class that cannot be one": {
+			old: "existingPools:", new: "storageClasses: [{name: Fast}]\n  existingPools:", wantField: "clusters[0].storageClasses[0].name",
+			wantHint: "the name of a StorageClass",
+		},
+		"a class twice": {
+			old: "existingPools:", new: "storageClasses: [{name: fast}, {name: fast}]\n  existingPools:",
+			wantField: `clusters[0].storageClasses[1]: Duplicate value: "fast"`,
+		},
 		"a pool of Ceph's own":               {old: "replicapool", new: ".mgr", wantField: "clusters[0].existingPools[0]", wantHint: "remove this pool"},
 		"a pool that could be an option":     {old: "replicapool", new: "--yes", wantField: "clusters[0].existingPools[0]", wantHint: "ceph osd pool ls"},
 		"a scratch pool as an existing one":  {old: "replicapool", new: "cephtune-scratch", wantField: "clusters[0].existingPools[0]", wantHint: "target.scratchPool"},
@@ -219,21 +228,24 @@ func TestLoadRefuses(t *testing.T) {
 		"a bound that is no number":          {old: `min: "16"`, new: "min: few", wantField: "clusters[0].options[1].min", wantHint: "4Gi"},
 		"a mask that Ceph's commands refuse": {old: "class:ssd", new: "host:" + strings.Repeat("n", 64), wantField: "clusters[0].options[0].mask", wantHint: "at most 63 characters"},
 		"a fraction with a unit":             {old: `min: "16"`, new: "min: 0.5Gi", wantField: "clusters[0].options[1].min", wantHint: "such as 64, 0.5 or 4Gi"},
-		"memory without an end":              {old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi", wantField: "clusters[0].options[0].max: Required", wantHint: "the limit of its pod"},
-		"an option twice":                    {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
-		"no image of the tools":              {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},
-		"a cluster's image with a space":     {old: "tools:ceph18", new: "tools ceph18", wantField: "clusters[0].toolsImage", wantHint: "no spaces"},
-		"an image with a space":              {old: "runner: example.org/cephtune:1", new: `runner: "a b"`, wantField: "images.runner", wantHint: "no spaces"},
-		"a policy that there is not":         {old: "Always", new: "Sometimes", wantField: "images.pullPolicy", wantHint: `"IfNotPresent"`},
-		"a pull secret twice":                {old: "[registry]", new: "[registry, registry]", wantField: "images.pullSecrets[1]: Duplicate"},
-		"a time without a unit":              {old: "90s", new: "90", wantField: "cannot unmarshal number"},
-		"hardly any time":                    {old: "90s", new: "1s", wantField: "pods.startTimeout", wantHint: "between 10s and 24h"},
-		"a node label with a space":          {old: "{storage: client}", new: "{storage: any client}", wantField: "pods.nodeSelector"},
-		"a priority class with a space":      {old: "priorityClassName: low", new: "priorityClassName: very low", wantField: "pods.priorityClassName"},
-		"a label that cannot be one":         {old: "team: storage", new: "team: a b", wantField: "pods.labels"},
-		"a label by which pods are known":    {old: "team: storage", new: "app.kubernetes.io/component: x", wantField: "pods.labels[app.kubernetes.io/component]", wantHint: "remove it"},
-		"an annotation of cephtune's":        {old: "example.com/inject", new: "cephtune.dev/run", wantField: "pods.annotations[cephtune.dev/run]", wantHint: "remove it"},
-		"an annotation that cannot be one":   {old: "example.com/inject", new: "a b", wantField: "pods.annotations"},
+		"memory without an end": {
+			old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi",
+			wantField: "clusters[0].options[0].max: Required", wantHint: "the limit of its pod",
+		},
+		"an option twice":                  {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
+		"no image of the tools":            {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},
+		"a cluster's image with a space":   {old: "tools:ceph18", new: "tools ceph18", wantField: "clusters[0].toolsImage", wantHint: "no spaces"},
+		"an image with a space":            {old: "runner: example.org/cephtune:1", new: `runner: "a b"`, wantField: "images.runner", wantHint: "no spaces"},
+		"a policy that there is not":       {old: "Always", new: "Sometimes", wantField: "images.pullPolicy", wantHint: `"IfNotPresent"`},
+		"a pull secret twice":              {old: "[registry]", new: "[registry, registry]", wantField: "images.pullSecrets[1]: Duplicate"},
+		"a time without a unit":            {old: "90s", new: "90", wantField: "cannot unmarshal number"},
+		"hardly any time":                  {old: "90s", new: "1s", wantField: "pods.startTimeout", wantHint: "between 10s and 24h"},
+		"a node label with a space":        {old: "{storage: client}", new: "{storage: any client}", wantField: "pods.nodeSelector"},
+		"a priority class with a space":    {old: "priorityClassName: low", new: "priorityClassName: very low", wantField: "pods.priorityClassName"},
+		"a label that cannot be one":       {old: "team: storage", new: "team: a b", wantField: "pods.labels"},
+		"a label by which pods are known":  {old: "team: storage", new: "app.kubernetes.io/component: x", wantField: "pods.labels[app.kubernetes.io/component]", wantHint: "remove it"},
+		"an annotation of cephtune's":      {old: "example.com/inject", new: "cephtune.dev/run", wantField: "pods.annotations[cephtune.dev/run]", wantHint: "remove it"},
+		"an annotation that cannot be one": {old: "example.com/inject", new: "a b", wantField: "pods.annotations"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -299,7 +311,7 @@ func TestRefusal(t *testing.T) {
 		return Cluster{Namespace: "rook-ceph", Name: map[bool]string{true: "places", false: "tunes"}[may], PlacePGs: may, Identities: Identities{Tuner: "t"}}
 	}
 	allowed.Clusters = append(allowed.Clusters, placers(true), placers(false))
-	confined := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{OSDs: &v1alpha1.OSDSelection{Count: 1}}}}
+	confined := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{OSDSelection: &v1alpha1.OSDSelection{Count: 1}}}}
 	scratch := func(data, metadata string) v1alpha1.Target {
 		pool := &v1alpha1.ScratchPool{Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "8", data: "1"}, ErasureCoded: &v1alpha1.ErasureCodedPool{}}
 		pool.ErasureCoded.Metadata.Parameters = map[string]v1alpha1.ParameterValue{metadata: "1"}

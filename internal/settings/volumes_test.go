@@ -64,7 +64,11 @@ func TestRefuseVolumes(t *testing.T) {
 		"the cluster's, as much as may be": {ref, []Volumes{{"block", 100 * gi}}, nil},
 		"the cluster's, a byte more":       {ref, []Volumes{{"block", 100*gi + 1}}, []string{"allows 100Gi", "storageClasses: [{name: block, maxTotal: 107374182401}]"}},
 		"too many":                         {ref, []Volumes{{"block", 640 * gi}}, []string{"need 640Gi", "CephCluster rook-ceph/c", "storageClasses: [{name: block, maxTotal: 640Gi}]"}},
-		"another's, and the entry for the cluster's too": {ref, []Volumes{{"block", gi}, {"ebs", 2 * gi}}, []string{"ebs does not belong", "storageClasses: [{name: block, maxTotal: 100Gi}, {name: ebs, maxTotal: 2Gi}]"}},
+		"another's, and the entry for the cluster's too": {
+			ref,
+			[]Volumes{{"block", gi}, {"ebs", 2 * gi}},
+			[]string{"ebs does not belong", "storageClasses: [{name: block, maxTotal: 100Gi}, {name: ebs, maxTotal: 2Gi}]"},
+		},
 		"a listed one":           {listed, []Volumes{{"fast", 1024 * gi}}, nil},
 		"a listed one, too many": {listed, []Volumes{{"fast", 2048 * gi}}, []string{"allows 1Ti", "{name: fast, maxTotal: 2Ti}"}},
 		"one that is not listed": {listed, []Volumes{{"fast", gi}, {"block", gi}}, []string{"does not list StorageClass block", "storageClasses: [{name: block, maxTotal: 1Gi}]"}},

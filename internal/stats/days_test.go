@@ -30,7 +30,7 @@ func TestNewDayLogRatio(t *testing.T) {
 		"days without any noise": {[][]float64{{2, 2}, {2}}, []float64{4, 4, 4}, Contrast{LogRatio: math.Ln2, DF: 1, Runs: 2}},
 		"one day":                {[][]float64{{2, 3}}, []float64{2, 3}, Contrast{Runs: 1}},
 	} {
-		got, err := NewDayLogRatio(tc.days, tc.newDay)
+		got, err := NewDayLogRatio(tc.days, tc.newDay, 1)
 		if diff := cmp.Diff(tc.want, got, approx); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -54,15 +54,15 @@ func TestNewDayLogRatioRefuses(t *testing.T) {
 		"a day without runs": {[][]float64{{1}, {}}, []float64{1}},
 		"an empty new day":   {[][]float64{{1}}, nil},
 	} {
-		if got, err := NewDayLogRatio(tc.days, tc.newDay); !errors.Is(err, ErrTooFew) {
+		if got, err := NewDayLogRatio(tc.days, tc.newDay, 1); !errors.Is(err, ErrTooFew) {
 			t.Errorf("%s: %+v, %v, want ErrTooFew", name, got, err)
 		}
 	}
 	var value *ValueError
-	if _, err := NewDayLogRatio([][]float64{{1}, {0}}, []float64{1}); !errors.As(err, &value) {
+	if _, err := NewDayLogRatio([][]float64{{1}, {0}}, []float64{1}, 1); !errors.As(err, &value) {
 		t.Errorf("a run of 0: %v, want a ValueError", err)
 	}
-	if _, err := NewDayLogRatio([][]float64{{1}, {1}}, []float64{-1}); !errors.As(err, &value) {
+	if _, err := NewDayLogRatio([][]float64{{1}, {1}}, []float64{-1}, 1); !errors.As(err, &value) {
 		t.Errorf("a new run of -1: %v, want a ValueError", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestSimulatedRegressionOfANewDayIsNominal(t *testing.T) {
 				}
 				return got.State == Broken
 			}
-			broken.add(of(NewDayLogRatio(past, now)))
+			broken.add(of(NewDayLogRatio(past, now, 1)))
 			ofOneDay.add(of(WelchLogRatio(past[0], now)))
 		}
 		t.Logf("%d days: falsely broken %s, by the runs of one day %s", days, broken, ofOneDay)
@@ -102,5 +102,40 @@ func TestSimulatedRegressionOfANewDayIsNominal(t *testing.T) {
 		if ofOneDay.rate() < 0.2 {
 			t.Errorf("%s falsely broken by the runs of one day: days need not be units", ofOneDay)
 		}
+	}
+}
+
+// Days that follow each other are correlated. A reference of five of them is then compared with a session 30 days
+// later: its interval has to grow.
+func TestSimulatedRegressionAgainstAnOldReference(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 25))
+	constraint := Constraint{Name: "Bandwidth"}
+	for _, rho := range []float64{0, 0.7, 0.95} {
+		var young, old tally
+		for range sweepsPerCell(4000) {
+			level := 0.05 * rng.NormFloat64()
+			var days [][]float64
+			for day := range 32 {
+				level = rho*level + math.Sqrt(1-rho*rho)*0.05*rng.NormFloat64()
+				if runs := exps(level+0.02*rng.NormFloat64(), level+0.02*rng.NormFloat64(), level+0.02*rng.NormFloat64()); day < 5 || day == 31 {
+					days = append(days, runs)
+				}
+			}
+			of := func(growth float64) bool {
+				c, err := NewDayLogRatio(days[:5], days[5], growth)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := constraint.Check(c, 0.95)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got.State == Broken
+			}
+			young.add(of(1))
+			old.add(of(1 + 2*(29.0-4)/4))
+		}
+		t.Logf("correlation %v from day to day: falsely broken %s, without the age %s", rho, old, young)
+		checkRate(t, "falsely broken", old, 0.025, 1)
 	}
 }

@@ -115,7 +115,7 @@ func (t target) runs(noise float64) (total int, ok bool) {
 // targets lists the verdicts that hold if the estimated gain is true. The levels are those of Judge. For
 // Holm's correction, targets uses the strictest step, because the candidate's step is not known yet.
 func (c Criteria) targets(gain Contrast, level levels, family int) []target {
-	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
+	g, m, e, u := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence), c.unseen()
 	full, half := level.full/float64(family), level.half/float64(family)
 	ask := func(gap, alpha float64) Question {
 		if gap <= negligible { // Such a gap is rounding, which must not decide a verdict.
@@ -124,17 +124,17 @@ func (c Criteria) targets(gain Contrast, level levels, family int) []target {
 		return Question{StdDev: gain.StdDev, Gap: gap, Alpha: alpha, Paired: gain.Paired}
 	}
 	var ts []target
-	if g > m {
-		ts = append(ts, target{verdict: Superior, parts: []Question{ask(g-m, full)}})
+	if g > m+u {
+		ts = append(ts, target{verdict: Superior, parts: []Question{ask(g-m-u, full)}})
 	}
 	if math.Abs(g) < e {
 		ts = append(ts, target{verdict: Equivalent, parts: []Question{ask(e-math.Abs(g), level.equivalent)}, least: level.late})
 	}
-	if 0 < g && g < m {
-		ts = append(ts, target{verdict: Better, parts: []Question{ask(g, full), ask(m-g, half)}})
+	if u < g && g < m {
+		ts = append(ts, target{verdict: Better, parts: []Question{ask(g-u, full), ask(m-g, half)}})
 	}
-	if g < 0 {
-		ts = append(ts, target{verdict: Inferior, parts: []Question{ask(-g, half)}})
+	if g < -u {
+		ts = append(ts, target{verdict: Inferior, parts: []Question{ask(-g-u, half)}})
 	}
 	return ts
 }

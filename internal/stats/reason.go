@@ -41,6 +41,8 @@ const (
 	OtherLoad   ReasonCode = "OtherLoad"   // The runs had different loads. Detail: how they differ.
 	NotStorage  ReasonCode = "NotStorage"  // The figure cannot show the storage. Detail: the cause.
 	HiddenWaits ReasonCode = "HiddenWaits" // The figure lacks waits. Detail: how many.
+	Saturated   ReasonCode = "Saturated"   // The storage could not take the rate in runs of the candidate or of the baseline, so the figure is no number.
+	ClosedLoop  ReasonCode = "ClosedLoop"  // The figure is a percentile of a closed loop. Detail: how to accept it.
 
 	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value: p of a gain above the minimum effect, after Holm's correction. Limit: level.
 	WithinEquivalence ReasonCode = "WithinEquivalence" // Value: p of the two one-sided tests (TOST). Limit: level.
@@ -120,6 +122,10 @@ func (r Reason) unusable() string {
 		return "the figure cannot show the storage" + colon(r.Detail)
 	case HiddenWaits:
 		return "the figure lacks waits" + colon(r.Detail)
+	case Saturated:
+		return "the storage could not take the rate"
+	case ClosedLoop:
+		return "a percentile of a closed loop hides stalls" + colon(r.Detail)
 	default:
 		return string(r.Code)
 	}

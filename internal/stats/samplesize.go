@@ -101,7 +101,7 @@ func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error)
 	if err != nil {
 		return 0, err
 	}
-	return math.Exp(c.Direction.sign() * (c.Margin() + gap)), nil
+	return math.Exp(c.Direction.sign() * (c.Margin() + c.unseen() + gap)), nil
 }
 
 func square(x float64) float64 { return x * x }

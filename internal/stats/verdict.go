@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Criteria are the thresholds of verdicts. They are fixed before the first run: a threshold that is chosen
@@ -12,8 +13,11 @@ type Criteria struct {
 	MinimumEffect float64 // δ: 0.10 asks for a rate above 1.10 of the baseline, or a latency below 0.90
 	Equivalence   float64 // ε: with 0.05, ratios between 1/1.05 and 1.05 are equivalent
 	Confidence    float64 // 1−α, such as 0.95
-	Looks         Looks   // zero: the data are judged once
-	MaxRuns       int     // an effect that needs more runs is "too close" to a threshold; 0 sets no limit
+	// UnseenStalls is a share of the time, such as 0.04. A gain or a loss only counts if stalls for this share of the
+	// time, which the data do not have, would not undo it.
+	UnseenStalls float64
+	Looks        Looks // zero: the data are judged once
+	MaxRuns      int   // an effect that needs more runs is "too close" to a threshold; 0 sets no limit
 }
 
 // Validate returns an error about the first meaningless value. The error wraps ErrParameter.
@@ -26,6 +30,9 @@ func (c Criteria) Validate() error {
 	}
 	if !(c.MinimumEffect >= 0) || math.IsInf(c.MinimumEffect, 1) || (c.Direction == LowerIsBetter && c.MinimumEffect >= 1) {
 		return fmt.Errorf("%w: minimum effect %v", ErrParameter, c.MinimumEffect)
+	}
+	if !(c.UnseenStalls >= 0 && c.UnseenStalls < 1) {
+		return fmt.Errorf("%w: a share of %v for unseen stalls", ErrParameter, c.UnseenStalls)
 	}
 	if k := c.Looks; k != (Looks{}) && (k.First < 1 || k.Last < k.First) {
 		return fmt.Errorf("%w: looks after %d to %d runs", ErrParameter, k.First, k.Last)
@@ -41,6 +48,9 @@ func (c Criteria) Margin() float64 {
 	}
 	return math.Log1p(c.MinimumEffect)
 }
+
+// unseen returns by how much, on the log scale, unseen stalls may distort a difference.
+func (c Criteria) unseen() float64 { return -math.Log1p(-c.UnseenStalls) }
 
 // Comparison is one candidate to judge. Any Faults make it Invalid: its runs then do not count.
 type Comparison struct {
@@ -116,6 +126,8 @@ func (c Criteria) levels(family int) levels {
 //	Inferior      p of "a loss" after Holm ≤ half: the interval excludes 1
 //	Inconclusive  otherwise
 //
+// A gain or a loss has to exceed its threshold by as much as Criteria.UnseenStalls may distort it.
+//
 // level is α, and half is α/2. With several looks, they are the parts of α and α/2 that each look may spend.
 // Equivalent is tested at fewer looks than the other verdicts, so its level differs.
 //
@@ -150,12 +162,15 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 // describe returns an assessment that lacks the p-values after Holm's correction and, for a valid candidate,
 // the verdict.
 func (c Criteria) describe(cmp Comparison, family int) Assessment {
-	levels := c.levels(family)
+	levels, unseen := c.levels(family), c.unseen()
 	gain := c.Gain(cmp.Contrast)
 	out := Assessment{
 		Name: cmp.Name, criteria: c, contrast: cmp.Contrast, levels: levels, family: family, Runs: cmp.Contrast.Runs, Level: levels.full,
 		Ratio: cmp.Contrast.ratio(), Interval: cmp.Contrast.RatioInterval(1 - 2*levels.half),
-		P:           PValues{Superior: gain.PGreater(c.Margin()), AnyGain: gain.PGreater(0), Loss: gain.PLess(0), Small: gain.PLess(c.Margin())},
+		P: PValues{
+			Superior: gain.PGreater(c.Margin() + unseen), AnyGain: gain.PGreater(unseen),
+			Loss: gain.PLess(-unseen), Small: gain.PLess(c.Margin()),
+		},
 		Holm:        PValues{1, 1, 1, 1},
 		PEquivalent: gain.PEquivalent(math.Log1p(c.Equivalence)),
 	}
@@ -228,6 +243,17 @@ func (a *Assessment) decide() {
 	}
 }
 
+// UnseenStalls returns the share of the time for which stalls may have gone unseen without undoing the verdict; 0 for
+// a verdict that claims no difference.
+func (a Assessment) UnseenStalls() float64 {
+	switch a.Verdict {
+	case Superior, Better, Inferior:
+		return a.criteria.UnseenStalls
+	case Equivalent, Inconclusive, Invalid:
+	}
+	return 0
+}
+
 func (a *Assessment) conclude(v Verdict, why Reason) {
 	a.Verdict, a.Reasons = v, []Reason{why}
 }
@@ -255,6 +281,37 @@ func (a Assessment) Withheld(without Assessment) Assessment {
 		return without
 	}
 	return a
+}
+
+// Confirmed reports for each assessment whether a second test supports its verdict at the same levels, after
+// Holm's correction. p has the unadjusted p-values of the second test. A verdict needs both tests, so each
+// p-value is the larger one. A verdict that rests on other p-values counts as confirmed.
+func Confirmed(as []Assessment, p []PValues) ([]bool, error) {
+	both := slices.Clone(as)
+	for i := range both {
+		own := &both[i].P
+		*own = PValues{
+			Superior: max(own.Superior, p[i].Superior), AnyGain: max(own.AnyGain, p[i].AnyGain),
+			Loss: max(own.Loss, p[i].Loss), Small: max(own.Small, p[i].Small),
+		}
+	}
+	if err := adjustForMany(both); err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(as))
+	for i, a := range both {
+		switch a.Verdict {
+		case Superior:
+			out[i] = a.Holm.Superior <= a.Level
+		case Better:
+			out[i] = a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.levels.half
+		case Inferior:
+			out[i] = a.Holm.Loss <= a.levels.half
+		default:
+			out[i] = true
+		}
+	}
+	return out, nil
 }
 
 func (a *Assessment) whyOpen() Reason {

@@ -22,6 +22,8 @@ func normalised(logRatio, stdErr float64, runs int) Contrast {
 func TestJudge(t *testing.T) {
 	higher := Criteria{MinimumEffect: 0.20, Equivalence: 0.05, Confidence: 0.95}
 	lower := Criteria{Direction: LowerIsBetter, MinimumEffect: 0.20, Equivalence: 0.05, Confidence: 0.95}
+	stalls, stallsLower := higher, lower
+	stalls.UnseenStalls, stallsLower.UnseenStalls = 0.04, 0.04
 	for name, tc := range map[string]struct {
 		criteria    Criteria
 		contrast    Contrast
@@ -67,6 +69,27 @@ func TestJudge(t *testing.T) {
 		},
 		"latency up": {
 			lower, normalised(math.Log(1.3), 0.03, 6), nil, Inferior, []ReasonCode{LossShown},
+		},
+		"a gain that unseen stalls would undo": {
+			stalls, normalised(math.Log(1.24), 0.001, 6), nil, Inconclusive, []ReasonCode{GainSizeOpen},
+		},
+		"a gain that they would not undo": {
+			stalls, normalised(math.Log(1.26), 0.001, 6), nil, Superior, []ReasonCode{ThresholdExceeded},
+		},
+		"a small gain that they would undo": {
+			stalls, normalised(math.Log(1.04), 0.001, 6), nil, Equivalent, []ReasonCode{WithinEquivalence},
+		},
+		"a small gain that they would not undo": {
+			stalls, normalised(math.Log(1.06), 0.001, 6), nil, Better, []ReasonCode{GainIsSmall},
+		},
+		"a loss that stalls of the baseline would undo": {
+			stalls, normalised(math.Log(0.955), 0.008, 6), nil, Inconclusive, []ReasonCode{GainRuledOut},
+		},
+		"a latency that unseen stalls would undo": {
+			stallsLower, normalised(math.Log(0.78), 0.001, 6), nil, Inconclusive, []ReasonCode{GainSizeOpen},
+		},
+		"a latency that they would not undo": {
+			stallsLower, normalised(math.Log(0.76), 0.001, 6), nil, Superior, []ReasonCode{ThresholdExceeded},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,10 +277,14 @@ func TestJudgeRefusesCriteriaThatMeanNothing(t *testing.T) {
 func TestSentences(t *testing.T) {
 	criteria := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95}
 	for want, c := range map[string]Contrast{
-		"pg_num=64 is better than the baseline by more than 20%: ratio 1.400, 95% interval 1.296 to 1.512, 6 blocks.":                                                                                normalised(math.Log(1.4), 0.03, 6),
-		"pg_num=64 differs from the baseline by less than 5%: ratio 1.000, 95% interval 0.987 to 1.013, 6 blocks.":                                                                                   normalised(0, 0.005, 6),
-		"pg_num=64: no verdict, because there is 1 run where 3 are needed: it cannot predict the next one.":                                                                                          {LogRatio: 1, Runs: 1},
-		"pg_num=64 is undecided (a gain is shown, but not whether it exceeds the minimum effect; it is too close to a threshold to be decided): ratio 1.200, 95% interval 1.083 to 1.330, 6 blocks.": normalised(math.Log(1.2), 0.04, 6),
+		"pg_num=64 is better than the baseline by more than 20%: ratio 1.400, 95% interval 1.296 to 1.512, 6 " +
+			"blocks.": normalised(math.Log(1.4), 0.03, 6),
+		"pg_num=64 differs from the baseline by less than 5%: ratio 1.000, 95% interval 0.987 to 1.013, 6 " +
+			"blocks.": normalised(0, 0.005, 6),
+		"pg_num=64: no verdict, because there is 1 run where 3 are needed: it cannot predict the next " +
+			"one.": {LogRatio: 1, Runs: 1},
+		"pg_num=64 is undecided (a gain is shown, but not whether it exceeds the minimum effect; it is too close to a threshold to be decided): ratio 1.200, 95% interval 1.083 to 1.330, " +
+			"6 blocks.": normalised(math.Log(1.2), 0.04, 6),
 	} {
 		as, err := Judge(criteria, []Comparison{{Name: "pg_num=64", Contrast: c}})
 		if err != nil {
@@ -340,7 +367,7 @@ func TestAGainNeedsTrialsThatWereNotStarved(t *testing.T) {
 
 func TestEveryReasonHasAClause(t *testing.T) {
 	for _, code := range []ReasonCode{
-		TooFewRuns, NotSteady, Drifted, NoControls, Inert, RunsFailed, OtherLoad, NotStorage, HiddenWaits, ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown,
+		TooFewRuns, NotSteady, Drifted, NoControls, Inert, RunsFailed, OtherLoad, NotStorage, HiddenWaits, Saturated, ClosedLoop, ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown,
 		GainSizeOpen, GainRuledOut, EffectOpen, AskedForMany, NotConfirmed, Starved, IdenticalRuns,
 	} {
 		if text := (Reason{Code: code}).String(); text == string(code) || strings.Contains(text, "%!") {

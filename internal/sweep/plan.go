@@ -7,9 +7,10 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Version is the version of the planner. It changes when a ledger could lead to another decision than before.
+// Version is the version of the rules of a sweep: of the planner, and of the levels of verdicts in both designs. It
+// changes when a ledger, or an archive, could lead to another decision or verdict than before.
 // New refuses plans of other versions, so a sweep in progress ends if an upgrade of cephtune changes Version.
-const Version = 4
+const Version = 5
 
 const (
 	// MaxLedger is the maximum number of ledger entries, which are stored in status.

@@ -13,10 +13,13 @@ import (
 func TestBoundsAreThoseOfTheSchema(t *testing.T) {
 	of := crd.Schema(t, root, "cephtuningsweeps")
 	for path, want := range map[string]int64{
-		"status.runs":                     sweep.MaxLedger,
+		"status.trials":                   sweep.MaxLedger,
+		"status.trials[].comparisons":     maxSwitched,
+		"status.trials[].constraints":     sweep.MaxConstraints,
 		"status.configurations":           sweep.MaxCandidates + 1, // with the baseline
 		"status.configurations[].name":    maxName,
 		"status.configurations[].reason":  maxReason,
+		"status.configurations[].figure":  maxFigure,
 		"status.summary":                  maxSummary,
 		"status.patches":                  maxPatches,
 		"status.patches[].merge":          maxPatch,

@@ -14,15 +14,24 @@ import (
 // percentile improves whenever fewer operations are in flight, so it may favour a slower configuration.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	return slices.DeleteFunc(references(spec), func(ref v1alpha1.MetricReference) bool {
-		return variesRate(spec, ref.Phase) || !figure.InClosedLoop(&spec.Template, ref)
+		return variesLoad(spec, []v1alpha1.PhaseName{ref.Phase}, v1alpha1.WorkloadRateIOPS) != "" || !figure.InClosedLoop(&spec.Template, ref)
 	})
 }
 
-// variesRate reports whether a parameter varies the offered rate of a phase.
-func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
-	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool {
-		return p.Workload != nil && p.Workload.Phase == phase && p.Workload.Field == v1alpha1.WorkloadRateIOPS
-	})
+// closedLoopRefusals refuses a percentile of a closed loop that the spec does not accept by its field closedLoop.
+// The API server refuses such a sweep, too, except for one that was created under earlier rules.
+func closedLoopRefusals(spec *Spec) []string {
+	accepted := []bool{spec.Objective.ClosedLoop}
+	for _, c := range spec.Constraints {
+		accepted = append(accepted, c.ClosedLoop)
+	}
+	var all []string
+	for i, ref := range references(spec) {
+		if !accepted[i] && slices.Contains(ClosedLoop(spec), ref) {
+			all = append(all, fmt.Sprintf("%s is a percentile of a closed loop, which hides stalls: set rateIOPS in the phase, or closedLoop: true.", referenceName(ref)))
+		}
+	}
+	return all
 }
 
 // closedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a verdict. It
@@ -32,32 +41,15 @@ func closedLoopNote(spec *Spec) string {
 	if len(figures) == 0 {
 		return ""
 	}
-	names := make([]string, len(figures))
+	names, phases := make([]string, len(figures)), make([]v1alpha1.PhaseName, len(figures))
 	for i, ref := range figures {
-		names[i] = string(ref.Phase) + " " + string(ref.Metric)
+		names[i], phases[i] = string(ref.Phase)+" "+string(ref.Metric), ref.Phase
 	}
 	slices.Sort(names)
-	note := fmt.Sprintf("ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight: %s. Set rateIOPS to compare latencies at one load.",
+	note := fmt.Sprintf("ClosedLoop: without an offered rate, a percentile hides stalls, and falls when fewer operations are in flight: %s. Set rateIOPS to compare latencies at one load.",
 		strings.Join(slices.Compact(names), " and "))
-	if deep := variesInFlight(spec, figures); deep != "" {
+	if deep := variesLoad(spec, phases, v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth); deep != "" {
 		note += fmt.Sprintf(" Parameter %s varies the number of operations in flight: a lower value alone lowers the latency.", deep)
 	}
 	return note
-}
-
-// variesInFlight returns the first parameter that varies the number of operations in flight in a phase of these
-// figures; "" if no parameter does.
-func variesInFlight(spec *Spec, figures []v1alpha1.MetricReference) v1alpha1.ParameterName {
-	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
-	for _, p := range spec.Parameters {
-		of := p.Workload
-		if of == nil {
-			continue
-		}
-		inPhase := slices.ContainsFunc(figures, func(ref v1alpha1.MetricReference) bool { return ref.Phase == of.Phase })
-		if of.Field == v1alpha1.WorkloadClients || inPhase && slices.Contains(fields, of.Field) {
-			return p.Name
-		}
-	}
-	return ""
 }

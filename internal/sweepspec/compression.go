@@ -2,6 +2,7 @@ package sweepspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -14,7 +15,7 @@ func compressionNote(spec *Spec) string {
 		return ""
 	}
 	var phases []string
-	for _, p := range spec.Template.Phases {
+	for _, p := range spec.Template.Measured() {
 		if repeatsOneByte(p) {
 			phases = append(phases, string(p.Name))
 		}
@@ -28,15 +29,13 @@ func compressionNote(spec *Spec) string {
 
 // variesCompression reports whether a sweep varies an option of a pool or of OSDs that controls compression.
 func variesCompression(spec *Spec) bool {
-	for _, p := range spec.Parameters {
-		switch {
-		case p.PoolOption != nil && strings.HasPrefix(string(p.PoolOption.Option), "compression_"):
-			return true
-		case p.Config != nil && strings.HasPrefix(string(p.Config.Option), "bluestore_compression_"):
-			return true
+	return slices.ContainsFunc(AllChanges(spec, nil), func(c Change) bool {
+		prefix := "compression_"
+		if c.ofOSDs() {
+			prefix = "bluestore_" + prefix
 		}
-	}
-	return false
+		return strings.HasPrefix(c.Setting.Option, prefix)
+	})
 }
 
 // repeatsOneByte reports whether the data of a phase is one repeated byte. This includes reads of rados bench,

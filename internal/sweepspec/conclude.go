@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,16 +15,17 @@ import (
 )
 
 const (
-	maxSummary = 480 // bytes
-	maxReason  = 24  // bytes
+	maxSummary = 1000 // bytes
+	maxReason  = 24   // bytes
 )
 
 // Outcome has the results that status shows, during a sweep or at its end.
 type Outcome struct {
 	Best           string
+	Headline       string
 	Effect         v1alpha1.Effect
 	Verdict        v1alpha1.SweepVerdict
-	Claim          v1alpha1.SweepClaim // of an interleaved sweep
+	Scope          v1alpha1.SweepScope
 	Summary        string
 	Configurations []v1alpha1.ConfigurationResult
 	Noise          *v1alpha1.Noise
@@ -33,14 +35,14 @@ type Outcome struct {
 
 // Write copies an outcome into status.
 func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
-	s.Best, s.Effect, s.Verdict, s.Claim, s.Summary = o.Best, o.Effect, o.Verdict, o.Claim, o.Summary
+	s.Best, s.Headline, s.Effect, s.Verdict, s.Scope, s.Summary = o.Best, o.Headline, o.Effect, o.Verdict, o.Scope, o.Summary
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 
 // Standing returns the outcome during a sweep, with the current ratios of all configurations. Only a
 // configuration that has left the race has a verdict, because a configuration in the race may still gain or
 // lose the lead. The race is the stage before the confirmation.
-func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
+func Standing(spec *Spec, planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {
 		return Outcome{}, err
@@ -54,7 +56,17 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 			out.lead(i+1, row.Assessment, row.Constraints)
 		}
 	}
+	out.saturate(saturationOf(spec, ledger))
+	out.figures(spec, trialsOf(ledger), standing.Best)
 	return out, nil
+}
+
+// saturate removes the numbers that Saturated runs have.
+func (o *Outcome) saturate(s *saturation) {
+	s.mark(o.Configurations)
+	if s != nil && s.saturated[0] > 0 {
+		o.Effect = ""
+	}
 }
 
 // lead makes a candidate the best configuration, with its effect, if it is proven to be better than the baseline
@@ -72,6 +84,7 @@ func (o *Outcome) lead(candidate int, a stats.Assessment, constraints []stats.Co
 func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
+		Scope:          blocksScope(spec, c),
 		Configurations: table(planner, c.Standing),
 	}
 	noise, err := noiseOf(planner, c)
@@ -89,16 +102,32 @@ func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Concl
 			out.Constraints = constraintResults(spec, row.Constraints)
 		}
 	}
-	after := notesOf(ledger, out.Configurations) + closedLoopOf(spec)
-	if c.Winner != 0 {
-		after += withoutPatch(spec)
-		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools); err != nil {
-			return Outcome{}, err
+	saturated, sentence := saturationOf(spec, ledger), c.Sentence
+	out.saturate(saturated)
+	out.figures(spec, trialsOf(ledger), c.Best)
+	if c.Best > 0 && saturated != nil {
+		if out.Configurations[c.Best].Reason == string(stats.Saturated) {
+			out.Verdict = out.Configurations[c.Best].Verdict
+		}
+		sentence = cmp.Or(saturated.sentence(c.Best, out.Configurations[c.Best]), sentence)
+	}
+	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner, scope: out.Scope}
+	err = out.advise(line, sentence, fmt.Sprintf(" Measured %s.", ScopeNote(out.Scope)), notesOf(ledger, out.Configurations), pools)
+	return out, err
+}
+
+// advise writes the summary, and the patches of a winner. The summary consists of a line, the sentence and the notes;
+// that of a winner also says what was measured, and what becomes of the settings.
+func (o *Outcome) advise(line recommendation, sentence, measured, notes string, pools map[v1alpha1.PoolName]string) (err error) {
+	notes += closedLoopOf(line.spec)
+	if line.winner > 0 {
+		notes = measured + notKept(line.spec, o.Scope) + notes + withoutPatch(line.spec)
+		if HasPatch(line.spec, o.Scope) {
+			o.Patches, err = Patches(line.spec, line.configurations[line.winner].Values, pools, o.Scope)
 		}
 	}
-	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner}
-	out.Summary = summaryOf(line, c.Sentence, after)
-	return out, nil
+	o.Summary = summaryOf(line, sentence, notes)
+	return err
 }
 
 // notesOf returns the notes on the marks of the runs that count.
@@ -106,50 +135,32 @@ func notesOf(ledger []Entry, rows []v1alpha1.ConfigurationResult) string {
 	var m marked
 	for _, e := range ledger {
 		if e.Counts() {
-			m.add(e.Mark(), e.Configuration == 0)
+			m.add(e.Mark, e.Configuration == 0)
 		}
 	}
 	withheld := slices.ContainsFunc(rows, func(row v1alpha1.ConfigurationResult) bool { return row.Reason == string(stats.Starved) })
 	return m.notes(withheld, "run")
 }
 
-// closedLoopOf returns closedLoopObjective if the objective of a sweep is one of the percentiles that
+// closedLoopOf returns closedLoopNoted if the objective or a constraint of a sweep is one of the percentiles that
 // ClosedLoop lists, otherwise "".
 func closedLoopOf(spec *Spec) string {
-	if slices.Contains(ClosedLoop(spec), spec.Objective.MetricReference) {
-		return closedLoopObjective
+	if len(ClosedLoop(spec)) > 0 {
+		return closedLoopNoted
 	}
 	return ""
 }
 
-// closedLoopObjective is appended to the summary of a sweep whose objective is a percentile that is measured
-// without an offered rate.
-const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight.)"
-
-// Notes on the parts of a winner that have no patch.
-const (
-	noPatchForOSDs        = " The number of OSDs is not a setting, so there is no patch for it."
-	noPatchForDeviceClass = " There is no patch for the device class: changing it moves all data of a pool."
-	noPatchForRedundancy  = " There is no patch for the redundancy: a pool stays replicated or erasure-coded. Create a new pool, and move the data."
-	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its class. Create claims of the other class, and move the data."
-)
+// closedLoopNoted is appended to the summary of a sweep that compares a percentile without an offered rate.
+const closedLoopNoted = " (ClosedLoop: without an offered rate, a percentile hides stalls.)"
 
 // withoutPatch returns notes on the varied properties of a scratch pool or claim that have no patch; "" if
 // there are no such properties. Parameters of the load have no patch either, but need no note.
 func withoutPatch(spec *Spec) string {
 	var text strings.Builder
-	if VariesOSDCount(spec) {
-		text.WriteString(noPatchForOSDs)
-	}
-	if len(DeviceClasses(spec)) > 0 {
-		text.WriteString(noPatchForDeviceClass)
-	}
 	for _, p := range spec.Parameters {
-		switch {
-		case p.Redundancy != nil:
-			text.WriteString(noPatchForRedundancy)
-		case p.StorageClass != nil:
-			text.WriteString(noPatchForClass)
+		if note := kindOf(p).traits().noPatch; note != "" {
+			text.WriteString(" " + note)
 		}
 	}
 	return text.String()
@@ -158,19 +169,11 @@ func withoutPatch(spec *Spec) string {
 // table returns one row for each configuration, the baseline first.
 func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.ConfigurationResult {
 	configurations := planner.Configurations()
-	out := []v1alpha1.ConfigurationResult{{
-		Index: 0, Name: NameOf(0, configurations[0]),
-		Runs: int32(min(standing.BaselineRuns, sweep.MaxLedger)), //nolint:gosec // Bounded.
-	}}
+	out := []v1alpha1.ConfigurationResult{rowOf(0, configurations, standing.BaselineRuns)}
 	for _, row := range standing.Rows {
 		a := row.Assessment
-		result := v1alpha1.ConfigurationResult{
-			Index:   int32(row.Configuration), //nolint:gosec // At most 64.
-			Name:    NameOf(row.Configuration, configurations[row.Configuration]),
-			Runs:    int32(min(a.Runs, sweep.MaxLedger)), //nolint:gosec // Bounded.
-			Verdict: v1alpha1.SweepVerdict(a.Verdict),
-			Reason:  ellipsis.Cut(reasonOf(row), maxReason),
-		}
+		result := rowOf(row.Configuration, configurations, a.Runs)
+		result.Verdict, result.Reason = v1alpha1.SweepVerdict(a.Verdict), ellipsis.Cut(reasonOf(row), maxReason)
 		if a.Runs > 0 {
 			result.Ratio = figure.Decimal(a.Ratio)
 			result.Low, result.High = interval(a.Interval)
@@ -178,6 +181,11 @@ func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.Configura
 		out = append(out, result)
 	}
 	return out
+}
+
+// rowOf returns a row of the table without a result.
+func rowOf(c int, configurations []sweep.Configuration, runs int) v1alpha1.ConfigurationResult {
+	return v1alpha1.ConfigurationResult{Index: int32(c), Name: NameOf(c, configurations[c]), Runs: int32(min(runs, sweep.MaxLedger))} //nolint:gosec // At most 64, and MaxLedger.
 }
 
 // interval returns the ends of an interval. It returns "" for both if the interval reaches to infinity,

@@ -12,7 +12,7 @@ import (
 
 // digestVersion is the version of the rules of Digest. Increase it when the same spec gets another digest,
 // for example because of a new field with a default. A test checks the digest of an example spec.
-const digestVersion = "v3"
+const digestVersion = "v4"
 
 // decisive has the fields of a spec that affect the verdict, except clusterRef, which is immutable. Other
 // fields, such as suspend, window or historyLimit, may be edited during a sweep.
@@ -38,7 +38,7 @@ func Digest(spec *Spec) (string, error) {
 	text, err := json.Marshal(decisive{
 		Mode: spec.Mode, Template: spec.Template, Parameters: spec.Parameters, Configurations: spec.Configurations,
 		Baseline: spec.Baseline, Objective: spec.Objective, Constraints: spec.Constraints, Strategy: spec.Strategy,
-		Confidence: spec.Confidence, Quiescence: spec.Quiescence, Budget: spec.Budget, MaxFailedRuns: spec.Guardrails.MaxFailedRuns,
+		Confidence: confidenceText(spec.Confidence), Quiescence: spec.Quiescence, Budget: spec.Budget, MaxFailedRuns: spec.Guardrails.MaxFailedRuns,
 	})
 	if err != nil {
 		return "", fmt.Errorf("digest of the spec: %w", err)

@@ -11,7 +11,7 @@ const digested = `{runID: "1", objective: {phase: fio, metric: LatencyP99, minim
 // The status of running sweeps contains the digest of their spec. If this digest changes, for
 // example because of a new field with a default, digestVersion has to change too.
 func TestTheDigestOfASpecStays(t *testing.T) {
-	const want = "v3:a30dd22d55e9d49fae58b7410ba853446052cd6f23dbc09cf5ccf27da6d98589"
+	const want = "v4:ae940f0a40bffad118541d31cccdc711179357a314718858b943fad9e7e56d34"
 	got, err := Digest(&specOf(t, digested).Spec)
 	if err != nil || got != want {
 		t.Errorf("digest %s (%v), want %s: raise digestVersion", got, err, want)
@@ -30,10 +30,14 @@ func TestEdited(t *testing.T) {
 		planned *v1alpha1.SweepPlan
 		want    bool
 	}{
-		"the same":                    {edit: func(*Spec) {}, planned: planned},
-		"resumed, in another window":  {edit: func(s *Spec) { s.Suspend, s.RunID, s.Window, s.HistoryLimit = true, "2", &v1alpha1.Window{}, 3 }, planned: planned},
+		"the same": {edit: func(*Spec) {}, planned: planned},
+		"resumed, in another window": {edit: func(s *Spec) {
+			s.Suspend, s.RunID, s.MaintenanceWindow, s.HistoryLimit = true, "2", &v1alpha1.MaintenanceWindow{}, 3
+		}, planned: planned},
 		"other values":                {edit: func(s *Spec) { s.Parameters[0].Values[0] = "999" }, planned: planned, want: true},
 		"another phase":               {edit: func(s *Spec) { s.Template.Phases[0].Name = "x" }, planned: planned, want: true},
+		"the confidence as before":    {edit: func(s *Spec) { s.Confidence = "0.95" }, planned: planned},
+		"another confidence":          {edit: func(s *Spec) { s.Confidence = "99.9%" }, planned: planned, want: true},
 		"another budget":              {edit: func(s *Spec) { s.Budget.Duration = nil }, planned: planned, want: true},
 		"another number of failures":  {edit: func(s *Spec) { s.Guardrails.MaxFailedRuns = new(int32(77)) }, planned: planned, want: true},
 		"no plan":                     {edit: func(s *Spec) { s.Confidence = "0.9" }},

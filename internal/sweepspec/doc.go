@@ -3,8 +3,8 @@
 //
 //	spec, values in Ceph    → Draft    → status.plan: the choices that are fixed when a sweep begins
 //	spec, status.plan       → PlanOf   → a plan of package sweep
-//	status.runs             ↔ ReadLedger, WriteLedger ↔ the planner's ledger
-//	a slot (the next run)   → Child    → a CephBenchmark of exactly one run
+//	status.trials           ↔ ReadLedger, WriteLedger ↔ the planner's ledger
+//	a slot (the next trial) → Child    → a CephBenchmark of exactly one run
 //	an ended CephBenchmark  → Observe  → the next entry of the ledger
 //	a conclusion            → Conclude → verdict, table, sentence and patches
 //

@@ -138,11 +138,8 @@ func (e *estimator) settle() time.Duration {
 // pool.
 func (e *estimator) removal() time.Duration {
 	classes := DeviceClasses(e.spec)
-	if class := e.spec.Template.Target.ScratchPool.DeviceClass; len(classes) == 0 && class != "" {
-		classes = []string{class}
-	}
 	onHDDs := slices.ContainsFunc(e.facts.OSDs, func(o ceph.OSD) bool {
-		return o.DeviceClass == classOfHDDs && (len(classes) == 0 || slices.Contains(classes, o.DeviceClass))
+		return o.DeviceClass == classOfHDDs && (classes[0] == "" || slices.Contains(classes, o.DeviceClass))
 	})
 	if !onHDDs || !quiescence.WaitsForRemoval(e.spec.Quiescence) {
 		return 0
@@ -160,7 +157,7 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	if t.Rest != nil {
 		rest = t.Rest.Duration
 	}
-	for _, phase := range t.Phases {
+	for _, phase := range t.Measured() {
 		load, err := engine.LoadOf(phase)
 		if err != nil {
 			return 0, 0, refuse("%v", err)
@@ -171,8 +168,8 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
 	}
 	total += backgroundRamp(t)
-	if b := t.BackgroundLoad; b != nil {
-		bytes += int64(total.Seconds() * writtenPerSecond(b.AsPhase(), 1))
+	if b := t.Background(); b != nil {
+		bytes += int64(total.Seconds() * writtenPerSecond(*b, 1))
 	}
 	prefilled := e.prefilled(t)
 	moved := prefilled + warmBytes(t, e.facts.DatasetBytes)
@@ -204,7 +201,7 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 		return 0
 	}
 	all := int64(0)
-	for _, phase := range t.Phases {
+	for _, phase := range t.Measured() {
 		if engine.TraitsOf(&phase).NewObjectBytes == 0 { // The phase works on prefilled data.
 			all += datasetBytes * int64(t.Clients.Count)
 		}
@@ -223,7 +220,7 @@ func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 // data that an earlier run of the block has prefilled.
 func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bool) int64 {
 	var loads []engine.Load
-	for _, phase := range t.Phases {
+	for _, phase := range t.Measured() {
 		if load, err := engine.LoadOf(phase); err == nil { // Another check reports the error.
 			loads = append(loads, load)
 		}
@@ -237,11 +234,9 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 		all += engine.DatasetBytes(at, loads)
 	}
 	at.DatasetOwner, at.DatasetThere = "", false
-	if b := t.BackgroundLoad; b != nil {
-		if load, err := engine.BackgroundOf(*b); err == nil {
-			at.Client, at.Clients, at.Image.Shared = 0, 1, false // The background load does not share its image.
-			all += engine.DatasetBytes(at, []engine.Load{load})
-		}
+	if load, err := engine.BackgroundOf(&t); err == nil && load != nil {
+		at.Client, at.Clients, at.Image.Shared = 0, 1, false // The background load does not share its image.
+		all += engine.DatasetBytes(at, []engine.Load{load})
 	}
 	return all
 }
@@ -303,12 +298,8 @@ func (e *estimator) back(order []int) int64 {
 // step returns how many PGs of existing pools a change of configuration splits or merges.
 func (e *estimator) step(from, to map[string]cephvalue.Value) int64 {
 	sum := int64(0)
-	for _, p := range e.spec.Parameters {
-		name := string(p.Name)
-		if !changesCeph(e.spec, p) || from[name] == to[name] {
-			continue
-		}
-		if p.PoolOption != nil && p.PoolOption.Option == optionPGNum {
+	for _, change := range Changes(e.spec, nil) {
+		if name := string(change.Parameter); change.MovesPGs() && from[name] != to[name] {
 			sum += abs(e.pgs(to[name]) - e.pgs(from[name]))
 		}
 	}

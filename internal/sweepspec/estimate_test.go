@@ -66,9 +66,9 @@ func TestPrefillBytes(t *testing.T) {
 		}}
 	}
 	for name, c := range map[string]struct {
-		phases     []v1alpha1.Phase
-		background *v1alpha1.BackgroundLoad
-		want       int64 // GiB
+		phases []v1alpha1.Phase
+		aside  *v1alpha1.Phase
+		want   int64 // GiB
 	}{
 		"new objects":                      {[]v1alpha1.Phase{rados(v1alpha1.RadosBenchWrite, "4Mi", false)}, nil, 0},
 		"objects that are written over":    {[]v1alpha1.Phase{rados(v1alpha1.RadosBenchWrite, "4Mi", true)}, nil, 4},
@@ -76,8 +76,7 @@ func TestPrefillBytes(t *testing.T) {
 		"reads of objects of two sizes":    {[]v1alpha1.Phase{rados(v1alpha1.RadosBenchSeq, "4Mi", false), rados(v1alpha1.RadosBenchSeq, "64Ki", false)}, nil, 8},
 		"images to read and to write over": {[]v1alpha1.Phase{fio(v1alpha1.FioRandRead), fio(v1alpha1.FioRandWrite)}, nil, 8},
 		"a background load has its own": {
-			[]v1alpha1.Phase{fio(v1alpha1.FioRandRead)},
-			&v1alpha1.BackgroundLoad{Fio: fio(v1alpha1.FioRandWrite).Fio}, 6,
+			[]v1alpha1.Phase{fio(v1alpha1.FioRandRead)}, new(fio(v1alpha1.FioRandWrite)), 6,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +84,12 @@ func TestPrefillBytes(t *testing.T) {
 				Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
 					Replicated: &v1alpha1.ReplicatedPool{Size: 3}, Image: v1alpha1.Image{Size: resource.MustParse("10Gi"), ObjectSize: resource.MustParse("4Mi")},
 				}},
-				Clients: v1alpha1.Clients{Count: 2}, Phases: c.phases, BackgroundLoad: c.background,
+				Clients: v1alpha1.Clients{Count: 2}, Phases: c.phases,
+			}
+			if c.aside != nil {
+				c.aside.Name = "aside"
+				template.Phases = append(template.Phases, *c.aside)
+				template.BackgroundLoad = &v1alpha1.BackgroundLoad{Phase: "aside"}
 			}
 			if got := PrefillBytes(template, 2*gib); got != c.want*gib {
 				t.Errorf("%d bytes, want %d GiB", got, c.want)

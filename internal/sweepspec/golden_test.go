@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -168,7 +169,7 @@ func (s story) play(t testing.TB) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "plan:\n%s", indented(text(t, status.Plan)))
 	for range sweep.MaxLedger + 1 {
-		ledger, err := ReadLedger(status.Runs)
+		ledger, err := ReadLedger(status)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +181,7 @@ func (s story) play(t testing.TB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status.Runs = WriteLedger(ledger, next)
+		status.Trials = WriteLedger(ledger, next)
 		for _, e := range next.Events {
 			fmt.Fprintf(&b, "  %s\n", e)
 		}
@@ -192,25 +193,34 @@ func (s story) play(t testing.TB) string {
 				t.Fatal(err)
 			}
 			outcome.Write(status)
-			status.Plan, status.Runs = nil, nil // They are shown above.
+			status.Plan, status.Trials = nil, nil // They are shown above.
 			fmt.Fprintf(&b, "status:\n%s", indented(text(t, status)))
 			return b.String()
 		}
-		standing, err := Standing(planner, ledger)
+		standing, err := Standing(&object.Spec, planner, ledger)
 		if err != nil {
 			t.Fatal(err)
 		}
 		standing.Write(status)
 		configuration := planner.Configurations()[next.Slot.Configuration]
 		entry, why := Observe(&object.Spec, next.Slot, ceph.run(t, object, len(ledger)+1, next.Slot, configuration))
-		status.Runs = WriteLedger(append(ledger, entry), next)
-		fmt.Fprintf(&b, "%s %s, best %s %s: %s\n", ChildName(object, len(ledger)+1), configuration.Name, status.Best, status.Effect, status.Runs[len(ledger)])
+		status.Trials = WriteLedger(append(ledger, entry), next)
+		fmt.Fprintf(&b, "%s %s, best %s %s: %s\n", ChildName(object, len(ledger)+1), configuration.Name, status.Best, status.Effect, jsonOf(t, status.Trials[len(ledger)]))
 		if why != "" {
 			fmt.Fprintf(&b, "  %s\n", why)
 		}
 	}
 	t.Fatal("the sweep does not end")
 	return ""
+}
+
+func jsonOf(t testing.TB, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func indented(text string) string {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // NotInterleaved returns the reasons why a sweep's settings cannot be switched under a running load, one
@@ -14,15 +13,15 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, p := range spec.Parameters {
-		if why := notSwitched(spec, p, facts); why != "" {
-			reasons = append(reasons, why)
+		if reason := kindOf(p).notSwitched(spec, facts); reason != "" {
+			reasons = append(reasons, reason)
 		}
 	}
 	if spec.Template.Outage != nil {
 		because("The benchmark has an outage.")
 	}
-	phase, exists := sessionPhase(spec)
-	cut := exists && engine.TraitsOf(&phase).Windows
+	phase := sessionPhase(spec)
+	cut := engine.TraitsOf(&phase).Windows
 	for _, r := range references(spec) {
 		switch {
 		case r.Phase != spec.Objective.Phase:
@@ -32,34 +31,9 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 		}
 	}
 	if !cut {
-		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects.", spec.Objective.Phase)
+		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects.", spec.Objective.Phase)
 	}
 	return reasons
-}
-
-// notSwitched says why a parameter cannot be switched under a running load; "" if it can be switched.
-func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
-	switch {
-	case p.Config != nil && facts.MaySwitch != nil && facts.MaySwitch(*p.Config):
-		return ""
-	case p.Config != nil:
-		return fmt.Sprintf("Option %s may not be switched under a load.", p.Config.Option)
-	case p.PoolOption == nil:
-		return fmt.Sprintf("Parameter %s cannot change under a running load.", p.Name)
-	}
-	option, scratch := p.PoolOption.Option, spec.Template.Target.ScratchPool
-	can, why := settings.SwitchesInPool(string(option))
-	switch {
-	case !can:
-		return fmt.Sprintf("%s is not switched, because %s.", option, why)
-	case scratch == nil:
-		return fmt.Sprintf("%s is switched only in scratch pools.", option)
-	case scratch.ErasureCoded == nil || p.PoolOption.Role == v1alpha1.PoolRoleMetadata:
-		return fmt.Sprintf("Only erasure-coded pools have %s.", option)
-	case !facts.MaySwitchPools:
-		return fmt.Sprintf("The tuner may not set %s of scratch pools.", option)
-	}
-	return ""
 }
 
 // NotAutomatic returns the first reason why design Auto chooses Blocks although settings can be switched
@@ -72,8 +46,8 @@ func NotAutomatic(spec *Spec) string {
 	switch {
 	case s.Blocks != (v1alpha1.Blocks{}) && s.Blocks != defaults, s.ConfirmationBlocks != 0 && s.ConfirmationBlocks != defaultConfirmationBlocks:
 		return "The spec sets a number of blocks."
-	case len(spec.Template.Phases) > 1:
-		return fmt.Sprintf("The benchmark has %d phases.", len(spec.Template.Phases))
+	case len(spec.Template.Measured()) > 1:
+		return fmt.Sprintf("The benchmark has %d phases.", len(spec.Template.Measured()))
 	case spec.Template.OSDCaches != "" && spec.Template.OSDCaches != v1alpha1.OSDCachesKeep:
 		return "Caches of OSDs are prepared before each phase."
 	}

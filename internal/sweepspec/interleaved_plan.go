@@ -65,55 +65,45 @@ func notInterleaved(spec *Spec, facts Facts, configurations int) []string {
 	return reasons
 }
 
-// IsInterleaved reports whether a plan has the design Interleaved.
-func IsInterleaved(plan *v1alpha1.SweepPlan) bool {
-	return plan != nil && plan.Design == v1alpha1.DesignInterleaved
-}
-
 // IsSession reports whether a benchmark belongs to a session of a sweep.
 func IsSession(b *v1alpha1.CephBenchmark) bool {
 	return b.Status.Trial != nil && b.Status.Trial.Design == v1alpha1.DesignInterleaved
 }
 
-// NextRun returns the number of the first run or session of a sweep that is not in the ledger yet. It may be
-// in progress.
-func NextRun(s *v1alpha1.CephTuningSweep) int {
-	if !IsInterleaved(s.Status.Plan) {
-		return len(s.Status.Runs) + 1
-	}
-	next := 1
-	entries, err := ReadSessions(s.Status.Runs)
+// NextTrial returns the number of the first trial of a sweep that is not in the ledger yet. It may be in progress.
+func NextTrial(s *v1alpha1.CephTuningSweep) int {
+	trials, err := Trials(&s.Status)
 	if err != nil {
 		return len(s.Status.Runs) + 1 // Another version of the operator wrote the entries.
 	}
-	for _, e := range entries {
-		next = max(next, e.Session+1)
-	}
-	return next
+	return len(trials) + 1
 }
 
-// LedgerOf returns the ledger of a sweep's runs. For an interleaved sweep, which has a ledger of sessions
-// instead, it returns nil.
+// LedgerOf returns the ledger of a sweep of the design Blocks, and nil for an interleaved sweep.
 func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
-	if IsInterleaved(s.Status.Plan) {
+	if WordsOf(s.Status.Plan).Windows {
 		return nil, nil
 	}
-	return ReadLedger(s.Status.Runs)
+	return ReadLedger(&s.Status)
 }
 
 // fixSessions writes into the plan the number of sessions, the number of pairs in each, the length of windows,
 // the cost of one session, and the time of the restore.
 func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
-	wanted := e.spec.Strategy.Interleaved
+	wanted, configurations := e.spec.Strategy.Interleaved, len(e.configurations)
 	window := session.DefaultWindow
 	if wanted.Window != nil {
 		window = wanted.Window.Duration
 	}
+	plan.Configurations = int32(configurations - 1) //nolint:gosec // At most 6.
 	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}
-	configurations := len(e.configurations)
+	if plan.Sessions > 1 && configurations == 2 { // There are no short windows.
+		window = longWindowOf(e.spec)
+		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: window}
+	}
 	own := sessionTemplate(e.spec)
 	prefill, started := PrefillBytes(own, e.facts.DatasetBytes), e.startOf(own)
 	unmeasured, pair := podsTime+started+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
@@ -124,11 +114,11 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	cost := func(pairs int32) sweep.Cost {
 		measured := ramp + time.Duration(pairs)*pair
 		c := sweep.Cost{Time: (measured + unmeasured).Round(time.Second), Bytes: prefill}
-		for _, phase := range own.Phases {
+		for _, phase := range own.Measured() {
 			c.Bytes += int64(measured.Seconds() * writtenPerSecond(phase, own.Clients.Count))
 		}
-		if b := own.BackgroundLoad; b != nil {
-			c.Bytes += int64((measured + backgroundRamp(own)).Seconds() * writtenPerSecond(b.AsPhase(), 1))
+		if b := own.Background(); b != nil {
+			c.Bytes += int64((measured + backgroundRamp(own)).Seconds() * writtenPerSecond(*b, 1))
 		}
 		return c
 	}
@@ -144,14 +134,19 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(planned.Bytes)
 }
 
-// sessionTemplate returns the template of a session, which has only the phase of the objective.
+// sessionTemplate returns the template of a session, which has only the phase of the objective and the background load.
 func sessionTemplate(spec *Spec) v1alpha1.BenchmarkTemplate {
 	t := *spec.Template.DeepCopy()
-	t.Phases = nil
-	if phase, ok := sessionPhase(spec); ok {
-		t.Phases = []v1alpha1.Phase{phase}
-	}
+	t.Phases = besideBackground(&t, []v1alpha1.Phase{sessionPhase(spec)})
 	return t
+}
+
+// besideBackground returns phases, and behind them that of the template's background load, if any.
+func besideBackground(t *v1alpha1.BenchmarkTemplate, phases []v1alpha1.Phase) []v1alpha1.Phase {
+	if b := t.Background(); b != nil {
+		return append(phases, *b.DeepCopy())
+	}
+	return phases
 }
 
 // startOf returns how long a run of a template takes from the start of its clients to its first phase.
@@ -183,17 +178,18 @@ func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int
 
 // describeSessions adds to the plan the cost of all sessions, the smallest effect that they can prove, and
 // the refusals that follow from the budget.
-func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings) error {
-	plan.MinimumRuns, plan.MaximumRuns = min(plan.Sessions, switchback.DefaultSessions), plan.Sessions
-	each, runs := fixed.Expected, int64(plan.MaximumRuns)
-	most := sweep.Cost{Time: time.Duration(runs) * each.Time, Bytes: runs * each.Bytes}
-	if plan.Sessions > 1 {
-		dwells := dwellsCost(plan)
-		most.Time, most.Bytes = most.Time+dwells.Time, most.Bytes+dwells.Bytes
+func describeSessions(e *estimator, plan *v1alpha1.SweepPlan, _ *sweep.Planner, fixed sweep.Settings) error {
+	least := min(plan.Sessions, switchback.LeastSessions)
+	plan.MaximumRuns = int32(plannedSessions(plan)) //nolint:gosec // At most 13.
+	plan.MinimumRuns = plan.MaximumRuns - plan.Sessions + least
+	s := &Sessions{spec: e.spec, plan: plan, leader: 1}
+	smallest, most := sessionsCost(s, least), sessionsCost(s, plan.Sessions)
+	apart := time.Duration(0)
+	if s.Daily() {
+		apart = time.Duration(plan.Sessions-1) * betweenDays
 	}
-	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + fixed.Budget.Reserve).Round(time.Second)}
+	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + apart + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(most.Bytes)
-	s := &Sessions{spec: spec, plan: plan, window: windowOf(plan)}
 	q, err := s.Question()
 	if err != nil {
 		return err
@@ -203,22 +199,65 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 		return err
 	}
 	plan.SmallestEffect = percentOf(max(ratio-1, 1-ratio))
-	smallest := sweep.Estimate{Runs: int(plan.MinimumRuns), Time: time.Duration(plan.MinimumRuns) * each.Time, Bytes: int64(plan.MinimumRuns) * each.Bytes}
-	refusals := append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, smallest)...)
-	if !s.isKept(s.window) {
-		refusals = append(refusals, fmt.Sprintf("A session of %d clients would have more figures than the manager keeps: use fewer clients, pairs or configurations, or shorter windows.", spec.Template.Clients.Count))
+	first := sweep.Estimate{Runs: int(plan.MinimumRuns), Time: smallest.Time, Bytes: smallest.Bytes}
+	refusals := append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, first)...)
+	if !s.isKept() {
+		refusals = append(refusals, fmt.Sprintf("A session of %d clients would have more figures than the manager keeps: use fewer clients, pairs or configurations, or shorter windows.",
+			e.spec.Template.Clients.Count))
 	}
 	plan.Refusals = boundedRefusals(refusals)
 	return nil
 }
 
-// isKept reports whether the manager can keep the clients' figures for each second of a session with windows of a
-// length.
-func (s *Sessions) isKept(window time.Duration) bool {
-	longer := *s
-	longer.window, longer.Dwells, longer.Next = window, 0, max(s.Next, 1)
-	order, err := longer.SessionPlan()
-	return err == nil && order.Lasts() <= session.MaxClientTime/time.Duration(max(s.spec.Template.Clients.Count, 1))
+// isKept reports whether the manager can keep the clients' figures for each second of each planned session.
+func (s *Sessions) isKept() bool {
+	planned := []int{1} // the candidates of long windows
+	switch {
+	case s.Quick():
+		planned = []int{0}
+	case s.plan.Configurations > 1:
+		planned = []int{0, 1}
+	}
+	most := session.MaxClientTime / time.Duration(max(s.spec.Template.Clients.Count, 1))
+	return !slices.ContainsFunc(planned, func(long int) bool {
+		one := Sessions{Long: long, spec: s.spec, plan: s.plan}
+		order, err := one.SessionPlan()
+		return err != nil || order.Lasts() > most
+	})
+}
+
+// plannedSessions returns the largest number of valid sessions, of short and of long windows.
+func plannedSessions(plan *v1alpha1.SweepPlan) int {
+	if plan.Sessions > 1 && plan.Configurations > 1 {
+		return int(plan.Sessions) + 1
+	}
+	return int(plan.Sessions)
+}
+
+// sessionsCost returns the cost of a sweep with the given number of sessions, without that of short windows which
+// select the leader.
+func sessionsCost(s *Sessions, sessions int32) sweep.Cost {
+	var all sweep.Cost
+	add := func(n int32, c sweep.Cost) {
+		all.Time, all.Bytes = all.Time+time.Duration(n)*c.Time, all.Bytes+int64(n)*c.Bytes
+	}
+	if s.Quick() {
+		add(1, expectedOf(s.plan))
+		return all
+	}
+	if s.plan.Configurations > 1 {
+		add(1, expectedOf(s.plan))
+	}
+	add(sessions, s.costOfNext(s.leader))
+	return all
+}
+
+// longWindowOf returns the length of a long window.
+func longWindowOf(spec *Spec) time.Duration {
+	if w := spec.Strategy.Interleaved.LongWindow; w != nil {
+		return w.Duration
+	}
+	return session.DefaultLongWindow
 }
 
 // switchTime is the estimated time between two windows.
@@ -233,11 +272,13 @@ func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.Window.Duration
 }
 
-// underLoad returns how long the planned windows and switches of a session take, with windows of the given
-// length.
-func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
-	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (window + switchTime)
+// underLoad returns how long the planned windows and switches of a session take.
+func underLoad(plan *v1alpha1.SweepPlan) time.Duration {
+	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (windowOf(plan) + switchTime)
 }
+
+// longUnderLoad returns how long the windows and switches of a session of long windows take.
+func longUnderLoad(spec *Spec) time.Duration { return 2 * (longWindowOf(spec) + switchTime) }
 
 // restoreOf returns the planned time of the restore; 0 for a plan without this time.
 func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
@@ -247,36 +288,24 @@ func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.RestoreDuration.Duration
 }
 
-// windowsCost returns the cost of a session with windows of the given length.
-func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
-	return costOf(plan, underLoad(plan, window))
-}
-
-// FirstLook returns how long a sweep of a single session takes if its first look decides. It returns 0 for the
+// firstLook returns how long a sweep of a single session takes if its first look decides. It returns 0 for the
 // design Blocks, for a sweep of several sessions, for a session with a single look, and for a plan without an
 // estimated duration.
-func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
+func firstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	first := switchback.QuickLooks(switchback.LastLook)[0]
-	if !IsInterleaved(plan) || plan.Sessions != 1 || int(plan.Pairs) <= first || plan.EstimatedDuration == nil {
+	if plan.Sessions != 1 || int(plan.Pairs) <= first || plan.EstimatedDuration == nil {
 		return 0
 	}
 	after := *plan
 	after.Pairs = int32(first) //nolint:gosec // At most 60.
-	return plan.EstimatedDuration.Duration - underLoad(plan, windowOf(plan)) + underLoad(&after, windowOf(plan))
+	return plan.EstimatedDuration.Duration - underLoad(plan) + underLoad(&after)
 }
 
-// dwellsUnderLoad is how long the four dwells of a session of dwells take, with a switch for each dwell.
-const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
-
-// dwellsCost returns the cost of a session of dwells. In a dwell, one setting stays applied for
-// session.DwellTime.
-func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
-
-// costOf returns the cost of a session. The argument named lasts is the total duration of its windows or
-// dwells. The bytes of the result are an upper bound. For a shorter time than planned, they stay as planned.
+// costOf returns the cost of a session. The argument named lasts is the total duration of its windows. The bytes of
+// the result are an upper bound. For a shorter time than planned, they stay as planned.
 // For a longer time, costOf also scales the bytes of the prefill, which do not depend on the time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
-	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
+	e, planned := expectedOf(plan), underLoad(plan)
 	if planned > 0 {
 		e.Bytes = int64(float64(e.Bytes) * max(1, lasts.Seconds()/planned.Seconds()))
 	}
@@ -284,63 +313,55 @@ func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	return e
 }
 
-// sessionPhase returns a copy of the objective's phase; false if the template lacks the phase.
-func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
-	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
-	if at < 0 {
-		return v1alpha1.Phase{}, false
+// sessionPhase returns a copy of the objective's phase. Admission refuses a template without it; the copy then has no load.
+func sessionPhase(spec *Spec) v1alpha1.Phase {
+	for _, p := range spec.Template.Phases {
+		if p.Name == spec.Objective.Phase {
+			return *p.DeepCopy()
+		}
 	}
-	return *spec.Template.Phases[at].DeepCopy(), true
+	return v1alpha1.Phase{Name: spec.Objective.Phase}
 }
 
-// writesInSession reports whether the load of a session writes. If it writes, a setting may defer work beyond
-// its window.
+// writesInSession reports whether the load of a session writes.
 func writesInSession(spec *Spec) bool {
-	phase, ok := sessionPhase(spec)
-	return ok && writtenPerSecond(phase, 1) > 0
+	return writtenPerSecond(sessionPhase(spec), 1) > 0
 }
 
 // offeredInSession returns the rate that all clients of a session together have to reach.
 func offeredInSession(spec *Spec) session.Offered {
-	phase, ok := sessionPhase(spec)
-	if !ok {
-		return session.Offered{}
-	}
+	phase := sessionPhase(spec)
 	traits, clients := engine.TraitsOf(&phase), float64(max(1, spec.Template.Clients.Count))
 	return session.Offered{IOPS: clients * traits.OfferedIOPS, BytesPerSecond: clients * traits.OfferedBytesPerSecond}
 }
 
 // Ramp returns the warm-up time of a session's load.
 func Ramp(spec *Spec) time.Duration {
-	phase, _ := sessionPhase(spec)
-	ramp, _, _ := PhaseTiming(phase) // 0 for a phase that admission would have refused
+	ramp, _, _ := PhaseTiming(sessionPhase(spec)) // 0 for a phase that admission would have refused
 	return ramp
 }
 
 // SessionPlan returns the order and the timing of the settings in the next session.
 func (s *Sessions) SessionPlan() (session.Plan, error) {
 	seed := uint64(*s.plan.Seed) //nolint:gosec // The schema requires at least 0.
-	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.window
+	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), windowOf(s.plan)
 	switch {
-	case s.Dwells > 0:
-		return session.Dwell(seed, s.Next, candidates, s.Dwells)
+	case s.Long > 0:
+		return session.Long(seed, s.Number(), candidates, s.Long, longWindowOf(s.spec))
 	case s.Quick():
-		return session.Quick(seed, s.Next, candidates, pairs, window)
+		return session.Quick(seed, s.Number(), candidates, pairs, window)
 	}
-	return session.General(seed, s.Next, candidates, pairs, window)
+	return session.Screen(seed, s.Number(), candidates, pairs, window)
 }
 
-// SessionBenchmark returns the CephBenchmark of a session. Its only phase is the phase of the objective,
-// which runs sessionMargin longer than all windows or dwells may take.
-func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
+// Benchmark implements [Design]. The only phase is the phase of the objective,
+// which runs sessionMargin longer than all windows may take.
+func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {
 		return nil, err
 	}
-	phase, ok := sessionPhase(&c.Sweep.Spec)
-	if !ok {
-		return nil, refuse("there is no phase %s", c.Sweep.Spec.Objective.Phase)
-	}
+	phase := sessionPhase(&c.Sweep.Spec)
 	order, err := s.SessionPlan()
 	if err != nil {
 		return nil, err
@@ -348,11 +369,11 @@ func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
 		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
-	b.Spec.Template.Phases = []v1alpha1.Phase{phase}
+	b.Spec.Template.Phases = besideBackground(&b.Spec.Template, []v1alpha1.Phase{phase})
 	// The session itself sets the options that the sweep varies. If the CephBlockPool contained these options,
 	// Rook could set them again at any time.
 	for _, own := range OwnChanges(&c.Sweep.Spec, nil) {
-		delete(b.Spec.Template.Target.ScratchPool.Parameters, string(own.Option))
+		delete(b.Spec.Template.Target.ScratchPool.Parameters, own.Setting.Option)
 	}
 	b.Spec.RunID = v1alpha1.RunID(fmt.Sprintf("session-%d", c.Run))
 	b.Labels[LabelSession] = strconv.Itoa(c.Run)

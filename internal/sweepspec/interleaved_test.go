@@ -16,25 +16,53 @@ func TestNotInterleavedReasons(t *testing.T) {
 		patch string
 		want  []string
 	}{
-		"an option of OSDs":             {"{" + cap1 + "}", nil},
-		"one that must not":             {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
-		"a number of PGs":               {`{}`, []string{"pg_num is not switched, because it moves data for minutes."}},
-		"one of the two":                {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, []string{"Parameter depth cannot change under a running load."}},
-		"an option of stored data":      {`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`, []string{"compression_required_ratio is not switched, because later windows read what it stored."}},
-		"one that is not known":         {`{parameters: [{name: x, poolOption: {option: hit_set_count}, values: ["1"]}]}`, []string{"hit_set_count is not switched, because whether it acts at once is unknown."}},
-		"fast_read":                     {"{" + coded + "}", nil},
-		"no right to set it":            {"{" + coded + "}", []string{"The tuner may not set fast_read of scratch pools."}},
-		"of a replicated pool":          {`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {replicated: {size: 3}}}}}`, []string{"Only erasure-coded pools have fast_read."}},
-		"of an existing pool":           {`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: null, existingPool: {name: open}}}}`, []string{"fast_read is switched only in scratch pools."}},
-		"latencies":                     {"{" + cap1 + `, objective: {phase: write, metric: LatencyMean}}`, nil},
-		"the slowest":                   {"{" + cap1 + `, objective: {phase: write, metric: LatencyMax}}`, []string{"LatencyMax of phase write is not reported for each second."}},
-		"fio":                           {"{" + cap1 + `, objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, nil},
-		"the slowest of fio":            {"{" + cap1 + `, objective: {phase: fio, metric: LatencyMax}}`, []string{"LatencyMax of phase fio is not reported for each second."}},
-		"percentiles of rados bench":    {"{" + cap1 + `, constraints: [{phase: write, metric: LatencyP99, maximumRegression: 10%}]}`, []string{"LatencyP99 of phase write is not reported for each second."}},
-		"rbd bench":                     {"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`, []string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects."}},
-		"a constraint of another phase": {"{" + cap1 + `, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, []string{"A constraint is about phase fio, and the objective about phase write."}},
-		"a write that ends":             {"{" + cap1 + `, template: {phases: [{name: write, radosBench: {mode: Write, maxObjects: 20000}}]}}`, []string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects."}},
-		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects."}},
+		"an option of OSDs": {"{" + cap1 + "}", nil},
+		"one that must not": {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
+		"a number of PGs":   {`{}`, []string{"pg_num is not switched, because it moves data for minutes."}},
+		"one of the two": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
+			`values: ["2"]}]}`, []string{"Parameter depth cannot change under a running load."}},
+		"an option of stored data": {
+			`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`,
+			[]string{"compression_required_ratio is not switched, because later windows read what it stored."},
+		},
+		"one that is not known": {
+			`{parameters: [{name: x, poolOption: {option: hit_set_count}, values: ["1"]}]}`,
+			[]string{"hit_set_count is not switched, because whether it acts at once is unknown."},
+		},
+		"fast_read":          {"{" + coded + "}", nil},
+		"no right to set it": {"{" + coded + "}", []string{"The tuner may not set fast_read of scratch pools."}},
+		"of a replicated pool": {
+			`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {replicated: {size: 3}}}}}`,
+			[]string{"Only erasure-coded pools have fast_read."},
+		},
+		"of an existing pool": {
+			`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: null, existingPool: {name: open}}}}`,
+			[]string{"fast_read is switched only in scratch pools."},
+		},
+		"latencies":          {"{" + cap1 + `, objective: {phase: write, metric: LatencyMean}}`, nil},
+		"the slowest":        {"{" + cap1 + `, objective: {phase: write, metric: LatencyMax}}`, []string{"LatencyMax of phase write is not reported for each second."}},
+		"fio":                {"{" + cap1 + `, objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, nil},
+		"the slowest of fio": {"{" + cap1 + `, objective: {phase: fio, metric: LatencyMax}}`, []string{"LatencyMax of phase fio is not reported for each second."}},
+		"percentiles of rados bench": {
+			"{" + cap1 + `, constraints: [{phase: write, metric: LatencyP99, maximumRegression: 10%}]}`,
+			[]string{"LatencyP99 of phase write is not reported for each second."},
+		},
+		"rbd bench": {
+			"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`,
+			[]string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects."},
+		},
+		"a constraint of another phase": {
+			"{" + cap1 + `, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`,
+			[]string{"A constraint is about phase fio, and the objective about phase write."},
+		},
+		"a write that ends": {
+			"{" + cap1 + `, template: {phases: [{name: write, radosBench: {mode: Write, reuseObjects: true}}]}}`,
+			[]string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects."},
+		},
+		"a mode that ends": {
+			"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`,
+			[]string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects."},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := Facts{

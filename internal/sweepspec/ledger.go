@@ -1,75 +1,66 @@
 package sweepspec
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 const (
-	maxSeconds = 999_999   // of a run, in status
-	maxMiB     = 9_999_999 // of a run, in status
+	maxSeconds   = 999_999   // of a trial, in status
+	maxMebibytes = 9_999_999 // of a trial, in status
 )
 
-// Entry is a run of the ledger, with the validity that status shows. The planner distinguishes fewer
-// outcomes: for the planner, a disturbed run and a run with a foreign change have failed.
+// Entry is a trial of the design Blocks, with the reason and the mark that status shows. The planner distinguishes
+// fewer outcomes: for the planner, a disturbed trial and a trial with a foreign change have failed.
 type Entry struct {
 	sweep.Run
-	Validity v1alpha1.SweepRunValidity
+	Reason v1alpha1.TrialReason // "" for a valid trial
+	Mark   fitness.Mark
 }
 
-// Counts reports whether the run counts, be it marked or not.
-func (e Entry) Counts() bool {
-	return e.Validity == v1alpha1.SweepRunValid || e.Mark() != ""
-}
+// Counts reports whether the trial counts, be it marked or not.
+func (e Entry) Counts() bool { return e.Reason == "" }
 
-// Mark returns the mark of a run that counts.
-func (e Entry) Mark() fitness.Mark {
-	switch e.Validity {
-	case v1alpha1.SweepRunStarved, v1alpha1.SweepRunThrottled, v1alpha1.SweepRunBelowRate:
-		return fitness.Mark(e.Validity)
-	default:
-		return ""
-	}
+// Validity says in one word whether the trial counts: Valid, its mark, or why it is invalid.
+func (e Entry) Validity() string {
+	return cmp.Or(string(e.Reason), string(e.Mark), string(v1alpha1.TrialValid))
 }
 
 // NewEntry returns the entry for a slot. It rounds numbers to the digits that status stores, so that the
 // planner decides alike before and after a restart.
-func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []float64, seconds int, mib int64) Entry {
+func NewEntry(slot sweep.Slot, reason v1alpha1.TrialReason, mark fitness.Mark, values []float64, seconds int, mib int64) Entry {
 	run := sweep.Run{
 		Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration,
-		Outcome: outcomeOf(validity), Starved: fitness.Mark(validity).Starves(),
-		Seconds: min(max(seconds, 0), maxSeconds), MiB: min(max(mib, 0), maxMiB),
+		Outcome: outcomeOf(reason), Starved: mark.Starves(), Seconds: clamp(seconds, maxSeconds), MiB: clamp(mib, maxMebibytes),
 	}
-	for _, v := range values {
-		if kept, err := strconv.ParseFloat(shortest(v), 64); err == nil && run.Outcome == sweep.Valid {
-			run.Values = append(run.Values, kept)
-		}
+	if run.Outcome == sweep.Valid {
+		run.Values = values
 	}
-	return Entry{Run: run.Rounded(), Validity: validity}
+	return Entry{Run: run.Rounded(), Reason: reason, Mark: mark}
 }
 
-// outcomeOf returns the planner's outcome for a validity. For a discarded run it returns Interrupted, but
-// readValues makes the outcome Valid if the run has values.
-func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
-	switch v {
-	case v1alpha1.SweepRunValid, v1alpha1.SweepRunStarved, v1alpha1.SweepRunThrottled, v1alpha1.SweepRunBelowRate, v1alpha1.SweepRunDrifted:
+func clamp[T int | int64](v, most T) T { return min(max(v, 0), most) }
+
+// outcomeOf returns the planner's outcome for a reason. An entry with a value has the outcome Valid in any case.
+func outcomeOf(reason v1alpha1.TrialReason) sweep.Outcome {
+	switch reason {
+	case "", v1alpha1.TrialDrifted:
 		return sweep.Valid
-	case v1alpha1.SweepRunNotSteady:
+	case v1alpha1.TrialNotSteady:
 		return sweep.NotSteady
-	case v1alpha1.SweepRunInert:
+	case v1alpha1.TrialInert:
 		return sweep.Inert
-	case v1alpha1.SweepRunDiscarded:
+	case v1alpha1.TrialInterrupted:
 		return sweep.Interrupted
-	case v1alpha1.SweepRunDisturbed, v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed:
+	default:
+		return sweep.Failed
 	}
-	return sweep.Failed
 }
 
 // Runs converts entries to the planner's runs.
@@ -88,14 +79,14 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false
 	}
-	return NewEntry(next.Slot, v1alpha1.SweepRunDiscarded, nil, 0, 0), true
+	return NewEntry(next.Slot, v1alpha1.TrialInterrupted, "", nil, 0, 0), true
 }
 
-// WriteLedger encodes the ledger for status. If an attempt at a block does not count, WriteLedger marks the
-// valid runs of this attempt. They are Discarded if the attempt was interrupted, or if the sweep ended before
+// WriteLedger returns the ledger in the form of status. If an attempt at a block does not count, the valid trials of
+// this attempt become invalid. They are Interrupted if the attempt was interrupted, or if the sweep ended before
 // the attempt was complete. Otherwise, they are Drifted. The argument named now is the planner's decision after
 // these entries.
-func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
+func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.Trial {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}
 	latest := map[int]int{now.Progress.Block: now.Progress.Attempt}
@@ -111,138 +102,104 @@ func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 			discarded[attempt{e.Block, e.Attempt}] = true
 		}
 	}
-	out := make([]v1alpha1.SweepRun, len(ledger))
+	out := make([]v1alpha1.Trial, len(ledger))
 	for i, e := range ledger {
 		if e.Outcome == sweep.Valid {
 			switch {
 			case discarded[attempt{e.Block, e.Attempt}]:
-				e.Validity = v1alpha1.SweepRunDiscarded
+				e.Reason = v1alpha1.TrialInterrupted
 			case e.Attempt < latest[e.Block]:
-				e.Validity = v1alpha1.SweepRunDrifted
-			case e.Validity == v1alpha1.SweepRunDrifted, e.Validity == v1alpha1.SweepRunDiscarded:
-				e.Validity = v1alpha1.SweepRunValid
+				e.Reason = v1alpha1.TrialDrifted
+			default:
+				e.Reason = ""
 			}
 		}
-		out[i] = e.line(i + 1)
+		out[i] = e.Trial(i + 1)
 	}
 	return out
 }
 
-func (e Entry) line(id int) v1alpha1.SweepRun {
-	values := "-"
-	if e.Outcome == sweep.Valid {
-		texts := make([]string, len(e.Values))
-		for i, v := range e.Values {
-			texts[i] = shortest(v)
+// Trial returns the entry in the form of status.
+func (e Entry) Trial(number int) v1alpha1.Trial {
+	t := newTrial(number, e.Reason, e.Mark, e.Seconds, e.MiB)
+	t.Configuration = new(int32(e.Configuration))                                                              //nolint:gosec // At most 64.
+	t.Block = &v1alpha1.TrialBlock{Number: int32(e.Block), Attempt: int32(e.Attempt), Position: int32(e.Slot)} //nolint:gosec // At most MaxLedger.
+	for i, v := range e.Values {
+		if i == 0 {
+			t.Objective = figure.Decimal(v)
+			continue
 		}
-		values = strings.Join(texts, ",")
+		t.Constraints = append(t.Constraints, figure.Decimal(v))
 	}
-	return v1alpha1.SweepRun(fmt.Sprintf("%d %d.%d.%d %d %s %ds %dMi %s",
-		id, e.Block, e.Attempt, e.Slot, e.Configuration, values, e.Seconds, e.MiB, e.Validity))
+	return t
 }
 
-// shortest formats a number above 0 in at most nine bytes. It keeps six significant digits, or five of a
-// number below 0.0001. Examples: 0.0123457, 412.345, 412345e3, 123457e-9.
-func shortest(v float64) string {
-	const room = 9
-	text := ""
-	for digits := 6; digits > 0; digits-- {
-		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
-		if err != nil || rounded == 0 {
-			return strconv.FormatFloat(v, 'g', -1, 64) // The planner refuses such a value.
-		}
-		if text = strconv.FormatFloat(rounded, 'f', -1, 64); len(text) <= room {
-			return text
-		}
-		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(rounded, 'e', -1, 64), "e")
-		whole := strings.Replace(mantissa, ".", "", 1)
-		power, err := strconv.Atoi(exponent)
-		if text = whole + "e" + strconv.Itoa(power-len(whole)+1); err == nil && len(text) <= room {
-			return text
-		}
+// newTrial returns a trial without results. An invalid trial has no mark.
+func newTrial(number int, reason v1alpha1.TrialReason, mark fitness.Mark, seconds int, mib int64) v1alpha1.Trial {
+	t := v1alpha1.Trial{
+		Number: int32(number), State: v1alpha1.TrialValid, Mark: v1alpha1.TrialMark(mark), //nolint:gosec // At most MaxLedger.
+		DurationSeconds: int32(clamp(seconds, maxSeconds)), WrittenMebibytes: clamp(mib, maxMebibytes), //nolint:gosec // Bounded.
 	}
-	return text
+	if reason != "" {
+		t.State, t.Reason, t.Mark = v1alpha1.TrialInvalid, reason, ""
+	}
+	return t
 }
 
-// ReadLedger decodes the lines of WriteLedger. For any other line, the error wraps sweep.ErrLedger.
-func ReadLedger(lines []v1alpha1.SweepRun) ([]Entry, error) {
-	ledger := make([]Entry, len(lines))
-	for i, line := range lines {
-		e, err := readLine(string(line), i+1)
-		if err != nil {
-			return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: %w", sweep.ErrLedger, i+1, line, err)
+// ReadLedger returns the ledger of a sweep of the design Blocks. For trials that WriteLedger cannot have returned, the
+// error wraps sweep.ErrLedger.
+func ReadLedger(s *v1alpha1.CephTuningSweepStatus) ([]Entry, error) {
+	trials, err := Trials(s)
+	if err != nil {
+		return nil, err
+	}
+	ledger := make([]Entry, len(trials))
+	for i := range trials {
+		if ledger[i], err = entryOf(&trials[i], i+1); err != nil {
+			return nil, fmt.Errorf("%w: status.trials, item %d: %w", sweep.ErrLedger, i+1, err)
 		}
-		ledger[i] = e
 	}
 	return ledger, nil
 }
 
-func readLine(line string, id int) (Entry, error) {
-	words := strings.Split(line, " ")
-	if len(words) != 7 {
-		return Entry{}, fmt.Errorf("%d words, want 7", len(words))
-	}
-	place := strings.Split(words[1], ".")
-	if len(place) != 3 {
-		return Entry{}, fmt.Errorf("the place %q has no block, attempt and slot", words[1])
-	}
-	var e Entry
-	var number int
-	var err error
-	ints := []struct {
-		text string
-		into *int
-	}{
-		{words[0], &number},
-		{place[0], &e.Block},
-		{place[1], &e.Attempt},
-		{place[2], &e.Slot},
-		{words[2], &e.Configuration},
-		{strings.TrimSuffix(words[4], "s"), &e.Seconds},
-	}
-	for _, n := range ints {
-		if *n.into, err = strconv.Atoi(n.text); err != nil {
-			return Entry{}, err
-		}
-	}
-	if number != id {
-		return Entry{}, fmt.Errorf("it is number %d", number)
-	}
-	if e.MiB, err = strconv.ParseInt(strings.TrimSuffix(words[5], "Mi"), 10, 64); err != nil {
+func entryOf(t *v1alpha1.Trial, number int) (Entry, error) {
+	if err := checkTrial(t, number); err != nil {
 		return Entry{}, err
 	}
-	e.Validity = v1alpha1.SweepRunValidity(words[6])
-	return e, e.readValues(words[3])
-}
-
-func (e *Entry) readValues(text string) error {
-	if !slices.Contains(validities(), e.Validity) {
-		return fmt.Errorf("%q is not the validity of a run", e.Validity)
+	if t.Block == nil || t.Configuration == nil {
+		return Entry{}, fmt.Errorf("it has no block or no configuration")
 	}
-	e.Outcome, e.Starved = outcomeOf(e.Validity), fitness.Mark(e.Validity).Starves()
-	if text == "-" {
+	e := Entry{Reason: t.Reason, Mark: fitness.Mark(t.Mark), Run: sweep.Run{
+		Block: int(t.Block.Number), Attempt: int(t.Block.Attempt), Slot: int(t.Block.Position), Configuration: int(*t.Configuration),
+		Outcome: outcomeOf(t.Reason), Starved: fitness.Mark(t.Mark).Starves(), Seconds: int(t.DurationSeconds), MiB: t.WrittenMebibytes,
+	}}
+	if t.Objective == "" {
 		if e.Outcome == sweep.Valid {
-			return fmt.Errorf("it is %s and has no values", e.Validity)
+			return Entry{}, fmt.Errorf("it is %s and has no objective", e.Validity())
 		}
-		return nil
+		return e, nil
 	}
-	if e.Outcome != sweep.Valid && e.Validity != v1alpha1.SweepRunDiscarded {
-		return fmt.Errorf("it is %s and has values", e.Validity)
+	if e.Outcome != sweep.Valid && e.Outcome != sweep.Interrupted {
+		return Entry{}, fmt.Errorf("it is %s and has an objective", e.Validity())
 	}
-	e.Outcome = sweep.Valid // A run with values is valid, even if its attempt at the block does not count.
-	for word := range strings.SplitSeq(text, ",") {
-		v, err := strconv.ParseFloat(word, 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("the value %q is not a number", word)
+	e.Outcome = sweep.Valid // A trial with values is valid, even if its attempt at the block does not count.
+	for _, d := range slices.Concat([]v1alpha1.Decimal{t.Objective}, t.Constraints) {
+		v, err := figure.ParseDecimal(d)
+		if err != nil {
+			return Entry{}, err
 		}
 		e.Values = append(e.Values, v)
 	}
-	return nil
+	return e, nil
 }
 
-func validities() []v1alpha1.SweepRunValidity {
-	return []v1alpha1.SweepRunValidity{
-		v1alpha1.SweepRunValid, v1alpha1.SweepRunStarved, v1alpha1.SweepRunThrottled, v1alpha1.SweepRunBelowRate, v1alpha1.SweepRunNotSteady, v1alpha1.SweepRunDrifted, v1alpha1.SweepRunInert,
-		v1alpha1.SweepRunDisturbed, v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed, v1alpha1.SweepRunDiscarded,
+// checkTrial returns an error for a trial with a wrong number or an unknown or contradictory validity.
+func checkTrial(t *v1alpha1.Trial, number int) error {
+	switch {
+	case int(t.Number) != number:
+		return fmt.Errorf("its number is %d, want %d", t.Number, number)
+	case t.State == v1alpha1.TrialValid && t.Reason == "", t.State == v1alpha1.TrialInvalid && slices.Contains(v1alpha1.TrialReasons(), t.Reason):
+		return nil
 	}
+	return fmt.Errorf("it is %q with reason %q", t.State, t.Reason)
 }

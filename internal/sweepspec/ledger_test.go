@@ -6,70 +6,73 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/fitness"
+	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
-	"github.com/cephtune/cephtune/internal/testing/crd"
+	"github.com/cephtune/cephtune/internal/switchback"
 )
 
 func TestLedgersComeBackAsTheyWere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	reasons := append(v1alpha1.TrialReasons(), "", "")
+	marks := []fitness.Mark{"", fitness.Starved, fitness.Throttled, fitness.BelowRate}
 	var ledger []Entry
 	for i := range 300 {
-		validity := validities()[i%len(validities())]
-		if validity == v1alpha1.SweepRunDrifted {
-			validity = v1alpha1.SweepRunValid // Drifted runs follow from the entries after them.
+		reason, mark := reasons[i%len(reasons)], fitness.Mark("")
+		if reason == v1alpha1.TrialDrifted {
+			reason = "" // Drifted trials follow from the entries after them.
+		}
+		if reason == "" {
+			mark = marks[i%len(marks)]
 		}
 		var values []float64
 		for range 1 + i%4 {
 			values = append(values, math.Pow(10, 20*rng.Float64()-6))
 		}
-		ledger = append(ledger, NewEntry(sweep.Slot{Block: 1 + i, Attempt: 1, Position: i % 80, Configuration: i % 65}, validity, values, i, int64(i*i)))
+		ledger = append(ledger, NewEntry(sweep.Slot{Block: 1 + i, Attempt: 1, Position: i % 80, Configuration: i % 65}, reason, mark, values, i, int64(i*i)))
 	}
-	lines := WriteLedger(ledger, sweep.Decision{})
-	back, err := ReadLedger(lines)
+	back, err := ReadLedger(&v1alpha1.CephTuningSweepStatus{Trials: WriteLedger(ledger, sweep.Decision{})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(ledger, back); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(Runs(ledger), Runs(back)); diff != "" {
-		t.Errorf("runs (-want +got):\n%s", diff)
-	}
 }
 
-func TestNumbersAreShort(t *testing.T) {
-	for v, want := range map[float64]string{
-		412345678: "412346000", 4123456789: "412346e4", 0.0123456789: "0.0123457", 0.00123456789: "123457e-8",
-		1.23456789e-6: "12346e-10", 1: "1", 1e15: "1e15", 0.1: "0.1", 123456.789: "123457",
-	} {
-		if got := shortest(v); got != want {
-			t.Errorf("%v is written %s, want %s", v, got, want)
-		}
+// Clients read indices and durations that are zero, and no fields of the other design.
+func TestZerosOfATrialAreVisible(t *testing.T) {
+	trial := NewEntry(sweep.Slot{Block: 1, Attempt: 1}, "", "", []float64{412345678}, 0, 0).Trial(1)
+	text, err := json.Marshal(trial)
+	const want = `{"number":1,"state":"Valid","durationSeconds":0,"writtenMebibytes":0,"configuration":0,"block":{"number":1,"attempt":1,"position":0},"objective":"412346000"}`
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v, want\n%s", text, err, want)
 	}
 }
 
 func TestRunsThatDoNotCountAreMarked(t *testing.T) {
-	at := func(block, attempt, slot int, validity v1alpha1.SweepRunValidity) Entry {
-		return NewEntry(sweep.Slot{Block: block, Attempt: attempt, Position: slot}, validity, []float64{1}, 0, 0)
+	at := func(block, attempt, slot int, reason v1alpha1.TrialReason) Entry {
+		return NewEntry(sweep.Slot{Block: block, Attempt: attempt, Position: slot}, reason, "", []float64{1}, 0, 0)
 	}
-	const valid, discarded = v1alpha1.SweepRunValid, v1alpha1.SweepRunDiscarded
+	const valid, interrupted = v1alpha1.TrialReason(""), v1alpha1.TrialInterrupted
 	ledger := []Entry{
 		at(1, 1, 0, valid), at(1, 1, 1, valid), // rejected
-		at(1, 2, 0, valid), at(1, 2, 1, v1alpha1.SweepRunNotSteady), at(1, 2, 1, discarded), // interrupted
+		at(1, 2, 0, valid), at(1, 2, 1, v1alpha1.TrialNotSteady), at(1, 2, 1, interrupted),
 		at(1, 3, 0, valid), at(1, 3, 1, valid),
-		at(2, 1, 0, valid), at(2, 1, 1, v1alpha1.SweepRunDisturbed), // about to be repeated
+		at(2, 1, 0, valid), at(2, 1, 1, v1alpha1.TrialDisturbed), // about to be repeated
 	}
 	show := func(now sweep.Decision) string {
 		var words []string
-		for _, line := range WriteLedger(ledger, now) {
-			words = append(words, string(line[strings.LastIndex(string(line), " ")+1:]))
+		for _, trial := range WriteLedger(ledger, now) {
+			words = append(words, trial.Validity())
 		}
 		return strings.Join(words, "/")
 	}
@@ -79,30 +82,30 @@ func TestRunsThatDoNotCountAreMarked(t *testing.T) {
 	}{
 		"in mid-block": {
 			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}},
-			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Valid/Disturbed",
+			"Drifted/Drifted/Interrupted/NotSteady/Interrupted/Valid/Valid/Valid/Disturbed",
 		},
 		"a block that is made again": {
 			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 2}},
-			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Drifted/Disturbed",
+			"Drifted/Drifted/Interrupted/NotSteady/Interrupted/Valid/Valid/Drifted/Disturbed",
 		},
 		"a block too many was rejected": {
 			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}, Conclusion: &sweep.Conclusion{Stop: sweep.TooManyRejectedBlocks}},
-			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Drifted/Disturbed",
+			"Drifted/Drifted/Interrupted/NotSteady/Interrupted/Valid/Valid/Drifted/Disturbed",
 		},
 		"the end in the middle of a block": {
 			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}, Conclusion: &sweep.Conclusion{Stop: sweep.TooManyFailedRuns, Unfinished: true}},
-			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Discarded/Disturbed",
+			"Drifted/Drifted/Interrupted/NotSteady/Interrupted/Valid/Valid/Interrupted/Disturbed",
 		},
 		"the end after a block": {
 			sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 1}, Conclusion: &sweep.Conclusion{Stop: sweep.Decided}},
-			"Drifted/Drifted/Discarded/NotSteady/Discarded/Valid/Valid/Valid/Disturbed",
+			"Drifted/Drifted/Interrupted/NotSteady/Interrupted/Valid/Valid/Valid/Disturbed",
 		},
 	} {
 		if got := show(tc.now); got != tc.want {
 			t.Errorf("%s:\n%s, want\n%s", name, got, tc.want)
 		}
 	}
-	back, err := ReadLedger(WriteLedger(ledger, sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 2}}))
+	back, err := ReadLedger(&v1alpha1.CephTuningSweepStatus{Trials: WriteLedger(ledger, sweep.Decision{Progress: sweep.Progress{Block: 2, Attempt: 2}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,39 +114,93 @@ func TestRunsThatDoNotCountAreMarked(t *testing.T) {
 	}
 }
 
-func TestReadLedgerRefusesMalformedLines(t *testing.T) {
-	for _, line := range []string{
-		"", "1 1.1.0 0 5 1s 1Mi", "2 1.1.0 0 5 1s 1Mi Valid", "1 1.1 0 5 1s 1Mi Valid", "1 a.1.0 0 5 1s 1Mi Valid", "1 1.1.0 x 5 1s 1Mi Valid",
-		"1 1.1.0 0 five 1s 1Mi Valid", "1 1.1.0 0 NaN 1s 1Mi Valid", "1 1.1.0 0 - 1s 1Mi Valid", "1 1.1.0 0 5 1s 1Mi Inert", "1 1.1.0 0 5 1h 1Mi Valid",
-		"1 1.1.0 0 5 1s 1Gi Valid", "1 1.1.0 0 5 1s 1Mi Fine",
+func TestReadLedgerRefusesTrialsThatNoOperatorWrote(t *testing.T) {
+	for name, edit := range map[string]func(*v1alpha1.Trial){
+		"of another number":          func(t *v1alpha1.Trial) { t.Number = 2 },
+		"without a block":            func(t *v1alpha1.Trial) { t.Block = nil },
+		"without a configuration":    func(t *v1alpha1.Trial) { t.Configuration = nil },
+		"of an unknown state":        func(t *v1alpha1.Trial) { t.State = "Fine" },
+		"invalid without a reason":   func(t *v1alpha1.Trial) { t.State = v1alpha1.TrialInvalid },
+		"with an unknown reason":     func(t *v1alpha1.Trial) { t.State, t.Reason = v1alpha1.TrialInvalid, "Fine" },
+		"valid without a figure":     func(t *v1alpha1.Trial) { t.Objective = "" },
+		"inert with a figure":        func(t *v1alpha1.Trial) { t.State, t.Reason = v1alpha1.TrialInvalid, v1alpha1.TrialInert },
+		"with a figure of no number": func(t *v1alpha1.Trial) { t.Objective = "NaN" },
 	} {
-		if _, err := ReadLedger([]v1alpha1.SweepRun{v1alpha1.SweepRun(line)}); !errors.Is(err, sweep.ErrLedger) {
-			t.Errorf("%q: %v, want ErrLedger", line, err)
+		trial := NewEntry(sweep.Slot{Block: 1, Attempt: 1}, "", "", []float64{5}, 1, 1).Trial(1)
+		edit(&trial)
+		if _, err := ReadLedger(&v1alpha1.CephTuningSweepStatus{Trials: []v1alpha1.Trial{trial}}); !errors.Is(err, sweep.ErrLedger) {
+			t.Errorf("%s: %v, want ErrLedger", name, err)
 		}
 	}
 }
 
-// This is the largest possible ledger together with the largest possible table.
-func TestTheWorstStatusFits(t *testing.T) {
-	var status v1alpha1.CephTuningSweepStatus
-	pattern := runPattern(t)
+// worstLedger has the largest trials of the design Blocks.
+func worstLedger() []v1alpha1.Trial {
 	var ledger []Entry
 	for range sweep.MaxLedger {
-		ledger = append(ledger, NewEntry(sweep.Slot{Block: 80, Attempt: 400, Position: 85, Configuration: 64},
-			v1alpha1.SweepRunDiscarded, nil, math.MaxInt32, math.MaxInt64))
-		e := &ledger[len(ledger)-1]
-		e.Outcome = sweep.Valid
-		e.Values = []float64{1.23456789e-6, 123456.7890123e9, 1.23456789e-5, 987654.321e-9}
+		slot := sweep.Slot{Block: 80, Attempt: 400, Position: 85, Configuration: 64}
+		e := NewEntry(slot, v1alpha1.TrialInterrupted, "", nil, math.MaxInt32, math.MaxInt64)
+		e.Outcome, e.Values = sweep.Valid, []float64{1.23456789e-16, 123456.7890123e19, 1.23456789e-15, 987654.321e-19}
+		e.Run = e.Rounded()
+		ledger = append(ledger, e)
 	}
-	status.Runs = WriteLedger(ledger, sweep.Decision{Progress: sweep.Progress{Block: 80, Attempt: 401}})
-	for _, run := range status.Runs {
-		if !pattern.MatchString(string(run)) || len(run) > 84 {
-			t.Fatalf("%q (%d bytes) does not match %s", run, len(run), pattern)
+	return WriteLedger(ledger, sweep.Decision{})
+}
+
+// worstSessions has the largest trials of the design Interleaved: one of short windows, the most of long windows, and
+// invalid ones.
+func worstSessions() []v1alpha1.Trial {
+	summary := func(candidates int) session.Summary {
+		sum := session.Summary{Mark: fitness.Throttled, Typical: map[int]float64{0: 1.23456789e-16}, Constraints: make([][]switchback.Entry, sweep.MaxConstraints)}
+		for c := range candidates {
+			e := switchback.Entry{Candidate: 64 - c, Groups: 999, Mean: -36.123456, StdDev: 12.345678, P: stats.PValues{Superior: 0.1234, AnyGain: 0.1234, Loss: 0.1234, Small: 0.1234}, Late: -3.29, Lag: -3.29}
+			sum.Objective = append(sum.Objective, e)
+			sum.Typical[e.Candidate] = 1.23456789e-16
+			for k := range sum.Constraints {
+				sum.Constraints[k] = append(sum.Constraints[k], e)
+			}
+		}
+		return sum
+	}
+	cost := SessionCost{Seconds: 1 << 40, MiB: 1 << 40, Ended: time.Date(2026, 11, 29, 17, 19, 0, 0, time.UTC)}
+	short, _ := NewSessionTrial(1, false, summary(maxSwitched), true, nil, cost)
+	trials := []v1alpha1.Trial{short}
+	for n := range mostSessions {
+		long, _ := NewSessionTrial(n+2, true, summary(1), true, nil, cost)
+		trials = append(trials, long)
+	}
+	for len(trials) < sweep.MaxLedger {
+		trials = append(trials, InvalidSession(len(trials)+1, v1alpha1.TrialInterrupted, cost))
+	}
+	return trials
+}
+
+// These are the largest possible trials together with the largest possible table.
+func TestTheWorstStatusFits(t *testing.T) {
+	for name, trials := range map[string][]v1alpha1.Trial{"Blocks": worstLedger(), "Interleaved": worstSessions()} {
+		status := worstStatus()
+		status.Trials = trials
+		encoded, err := json.Marshal(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const conditions = 6 * (1024 + 256)
+		t.Logf("%s: the status has %d bytes", name, len(encoded)+conditions)
+		if got := len(encoded) + conditions; got > 128<<10 || len(trials) != sweep.MaxLedger {
+			t.Errorf("%s: the status of %d trials has %d bytes, want at most %d", name, len(trials), got, 128<<10)
 		}
 	}
+	if refusals := worstStatus().Plan.Refusals; len(refusals) != maxRefusals || refusals[maxRefusals-1] != "And 14 more." {
+		t.Errorf("refusals: %q", refusals)
+	}
+}
+
+// worstStatus has the largest values of all fields but the trials.
+func worstStatus() v1alpha1.CephTuningSweepStatus {
+	var status v1alpha1.CephTuningSweepStatus
 	for i := range sweep.MaxCandidates + 1 {
 		status.Configurations = append(status.Configurations, v1alpha1.ConfigurationResult{
-			Index: int32(i), Name: strings.Repeat("n", maxName), Runs: 400, Ratio: "1.234567e-10", Low: "1.234567e-10", High: "1.234567e-10",
+			Index: int32(i), Name: strings.Repeat("n", maxName), Runs: 400, Figure: "123456789012 PiB/s", Ratio: "1.234567e-10", Low: "1.234567e-10", High: "1.234567e-10",
 			Verdict: v1alpha1.VerdictInconclusive, Reason: strings.Repeat("r", maxReason),
 		})
 	}
@@ -159,23 +216,7 @@ func TestTheWorstStatusFits(t *testing.T) {
 		plan.Order = append(plan.Order, 64)
 	}
 	status.Plan = plan
-	encoded, err := json.Marshal(status)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const conditions = 6 * (1024 + 256)
-	if got := len(encoded) + conditions; got > 64<<10 {
-		t.Errorf("the status has %d bytes, want at most 65536", got)
-	}
-	if len(plan.Refusals) != maxRefusals || plan.Refusals[maxRefusals-1] != "And 14 more." {
-		t.Errorf("refusals: %q", plan.Refusals)
-	}
-}
-
-// runPattern returns the schema's pattern of a run.
-func runPattern(t *testing.T) *regexp.Regexp {
-	t.Helper()
-	return regexp.MustCompile(crd.Field(t, crd.Schema(t, root, "cephtuningsweeps"), "status.runs[]").Pattern)
+	return status
 }
 
 func TestInterruptDiscardsBlock(t *testing.T) {

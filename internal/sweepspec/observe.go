@@ -1,13 +1,16 @@
 package sweepspec
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -29,57 +32,71 @@ type Evidence struct {
 	BytesWritten int64
 }
 
-// Observe returns the ledger entry for a run that has ended, and a sentence for an event. The sentence says
-// why the run is not Valid; it is "" for a Valid run. If there are several reasons, Observe picks the one
+// Observe returns the ledger entry for a trial that has ended, and a sentence for an event. The sentence says
+// why the trial is invalid; it is "" for a valid one. If there are several reasons, Observe picks the one
 // that explains the others.
 func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
-	validity, why, values := e.judge(spec)
+	reason, mark, why, values := e.judge(spec)
 	const mib = 1 << 20
-	return NewEntry(slot, validity, values, e.Seconds, (e.BytesWritten+mib-1)/mib), why
+	return NewEntry(slot, reason, mark, values, e.Seconds, (e.BytesWritten+mib-1)/mib), why
 }
 
-func (e Evidence) judge(spec *Spec) (v1alpha1.SweepRunValidity, string, []float64) {
+func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.Mark, why string, values []float64) {
 	switch {
 	case e.Interrupted:
-		return v1alpha1.SweepRunDiscarded, "The sweep was interrupted.", nil
+		return v1alpha1.TrialInterrupted, "", "The sweep was interrupted.", nil
 	case e.Inert != "":
-		return v1alpha1.SweepRunInert, e.Inert, nil
+		return v1alpha1.TrialInert, "", e.Inert, nil
 	case e.Changed != "":
-		return v1alpha1.SweepRunChanged, e.Changed, nil
+		return v1alpha1.TrialChanged, "", e.Changed, nil
 	case e.Failure != "":
-		return v1alpha1.SweepRunFailed, e.Failure, nil
+		return v1alpha1.TrialFailed, "", e.Failure, nil
 	case e.Child == nil:
-		return v1alpha1.SweepRunFailed, "The benchmark of the run is missing.", nil
+		return v1alpha1.TrialFailed, "", "The benchmark of the run is missing.", nil
 	}
 	status := &e.Child.Status
 	if run := lastRun(status); run != nil && run.State == v1alpha1.RunInvalid {
-		return v1alpha1.SweepRunDisturbed, run.Reason, nil
+		return v1alpha1.TrialDisturbed, "", run.Reason, nil
 	}
 	if failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == "True" {
-		return v1alpha1.SweepRunFailed, failed.Message, nil
+		return v1alpha1.TrialFailed, "", failed.Message, nil
 	}
-	var values []float64
 	for _, r := range references(spec) {
-		value, validity, why := read(status.Phases, r)
-		if why != "" {
-			return validity, why, nil
+		value, reason, cause := read(status.Phases, r)
+		if reason != "" {
+			return reason, "", cause, nil
+		}
+		if math.IsInf(value, 1) {
+			mark, value = fitness.Mark(v1alpha1.TrialSaturated), longestWait(spec, r.Phase)
 		}
 		values = append(values, value)
 	}
-	return markOf(spec, status.Phases), "", values
+	return "", cmp.Or(mark, markOf(spec, status.Phases)), "", values
 }
 
-// markOf returns the validity of a run that counts: with the mark of the phases that the verdict uses, or Valid.
-func markOf(spec *Spec, phases []v1alpha1.PhaseResult) v1alpha1.SweepRunValidity {
+// markOf returns the mark of a valid trial: that of the phases that the verdict uses.
+func markOf(spec *Spec, phases []v1alpha1.PhaseResult) fitness.Mark {
 	for _, mark := range []v1alpha1.ResultMark{v1alpha1.MarkThrottled, v1alpha1.MarkStarved, v1alpha1.MarkBelowRate} {
 		for _, r := range references(spec) {
-			at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
-			if at >= 0 && slices.Contains(phases[at].Marks, mark) {
-				return v1alpha1.SweepRunValidity(mark)
+			i := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
+			if i >= 0 && slices.Contains(phases[i].Marks, mark) {
+				return fitness.Mark(mark)
 			}
 		}
 	}
-	return v1alpha1.SweepRunValid
+	return ""
+}
+
+// longestWait returns the longest time in seconds that an operation of a phase can wait. It stands for the latency of a
+// run whose number of waiting operations grew until the end: worse than that of any other run, and the same in all.
+func longestWait(spec *Spec, phase v1alpha1.PhaseName) float64 {
+	const drain = 5 // seconds for which the generator waits after the end
+	i := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == phase })
+	_, measured, err := PhaseTiming(spec.Template.Phases[i])
+	if err != nil {
+		return drain // The phase has run, so its timing is known.
+	}
+	return measured.Seconds() + drain
 }
 
 func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
@@ -90,15 +107,16 @@ func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
 }
 
 // read returns one figure from the results of a benchmark with a single run. If the figure is missing, not
-// above 0, or from a phase that was not steady, read returns the validity of the run and the reason instead.
-func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.SweepRunValidity, string) {
+// above 0, or from a phase that was not steady, read returns the reason, also in words, instead. A latency of a
+// Saturated phase has no number: it is infinite.
+func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.TrialReason, string) {
 	at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
 	if at < 0 || phases[at].ValidRuns == 0 {
-		return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("Phase %s has no result.", r.Phase)
+		return 0, v1alpha1.TrialFailed, fmt.Sprintf("Phase %s has no result.", r.Phase)
 	}
 	phase := phases[at]
 	if slices.Contains(phase.Marks, v1alpha1.MarkNotSteady) {
-		return 0, v1alpha1.SweepRunNotSteady, fmt.Sprintf("The warm-up of phase %s did not end.", r.Phase)
+		return 0, v1alpha1.TrialNotSteady, fmt.Sprintf("The warm-up of phase %s did not end.", r.Phase)
 	}
 	direction := r.Direction
 	if direction == "" {
@@ -110,9 +128,16 @@ func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v
 		}
 		value, err := figure.ParseDecimal(m.Value)
 		if err != nil || !(value > 0) {
-			return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("%s is %s, which cannot be compared.", referenceName(r), m.Value)
+			return 0, v1alpha1.TrialFailed, fmt.Sprintf("%s is %s, which cannot be compared.", referenceName(r), m.Value)
 		}
-		return value, v1alpha1.SweepRunValid, ""
+		return value, "", ""
 	}
-	return 0, v1alpha1.SweepRunFailed, fmt.Sprintf("The run does not report %s.", referenceName(r))
+	switch isLatency := figure.IsLatency(r.Metric); {
+	case isLatency && slices.Contains(phase.Marks, v1alpha1.MarkOffSchedule):
+		return 0, v1alpha1.TrialFailed, fmt.Sprintf("The run has no %s, because a client's generator did not follow its schedule (OffSchedule): give the clients more CPU, or lower the rate.",
+			referenceName(r))
+	case isLatency && slices.Contains(phase.Marks, v1alpha1.MarkSaturated):
+		return math.Inf(1), "", ""
+	}
+	return 0, v1alpha1.TrialFailed, fmt.Sprintf("The run does not report %s.", referenceName(r))
 }

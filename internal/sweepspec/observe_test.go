@@ -11,6 +11,29 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
+// withMarks returns a change that gives a phase its marks.
+func withMarks(phase v1alpha1.PhaseName, marks ...v1alpha1.ResultMark) func(*v1alpha1.CephBenchmarkStatus) {
+	return func(s *v1alpha1.CephBenchmarkStatus) {
+		for i := range s.Phases {
+			if s.Phases[i].Name == phase {
+				s.Phases[i].Marks = marks
+			}
+		}
+	}
+}
+
+// without returns a change that gives a phase its marks, and takes its figures.
+func without(phase v1alpha1.PhaseName, marks ...v1alpha1.ResultMark) func(*v1alpha1.CephBenchmarkStatus) {
+	return func(s *v1alpha1.CephBenchmarkStatus) {
+		withMarks(phase, marks...)(s)
+		for i := range s.Phases {
+			if s.Phases[i].Name == phase {
+				s.Phases[i].Metrics = nil
+			}
+		}
+	}
+}
+
 func TestObserve(t *testing.T) {
 	spec := &specOf(t, `{constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]}`).Spec
 	// ended returns a benchmark that has measured everything, after a change by the test case.
@@ -33,72 +56,69 @@ func TestObserve(t *testing.T) {
 		}
 		return child
 	}
-	marked := func(phase v1alpha1.PhaseName, marks ...v1alpha1.ResultMark) func(*v1alpha1.CephBenchmarkStatus) {
-		return func(s *v1alpha1.CephBenchmarkStatus) {
-			for i := range s.Phases {
-				if s.Phases[i].Name == phase {
-					s.Phases[i].Marks = marks
-				}
-			}
-		}
-	}
 	failed := []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Message: "fio has failed."}}
 	for name, tc := range map[string]struct {
 		evidence   Evidence
-		want       v1alpha1.SweepRunValidity
+		want       string
 		wantValues []float64
 		wantWhy    string
 	}{
-		"a run":                    {Evidence{Child: ended(nil)}, v1alpha1.SweepRunValid, []float64{412346000, 0.0123}, ""},
-		"a run that lacked CPU":    {Evidence{Child: ended(marked("write", v1alpha1.MarkBelowRate, v1alpha1.MarkStarved))}, v1alpha1.SweepRunStarved, []float64{412346000, 0.0123}, ""},
-		"a constraint's phase":     {Evidence{Child: ended(marked("fio", v1alpha1.MarkThrottled))}, v1alpha1.SweepRunThrottled, []float64{412346000, 0.0123}, ""},
-		"a missed rate":            {Evidence{Child: ended(marked("write", v1alpha1.MarkBelowRate, v1alpha1.MarkCached))}, v1alpha1.SweepRunBelowRate, []float64{412346000, 0.0123}, ""},
-		"no effect on the daemons": {Evidence{Child: ended(nil), Inert: "osd.3 has another."}, v1alpha1.SweepRunInert, nil, "osd.3"},
-		"someone else":             {Evidence{Child: ended(nil), Changed: "Someone was there."}, v1alpha1.SweepRunChanged, nil, "Someone"},
-		"never settled":            {Evidence{Failure: "PGs did not become clean."}, v1alpha1.SweepRunFailed, nil, "PGs did not"},
-		"no child":                 {Evidence{}, v1alpha1.SweepRunFailed, nil, "benchmark of the run is missing"},
-		"interrupted before all":   {Evidence{Child: ended(nil), Interrupted: true, Inert: "x"}, v1alpha1.SweepRunDiscarded, nil, "interrupted"},
+		"a run":                   {Evidence{Child: ended(nil)}, string(v1alpha1.TrialValid), []float64{412346000, 0.0123}, ""},
+		"a run that lacked CPU":   {Evidence{Child: ended(withMarks("write", v1alpha1.MarkBelowRate, v1alpha1.MarkStarved))}, string(v1alpha1.TrialStarved), []float64{412346000, 0.0123}, ""},
+		"a constraint's phase":    {Evidence{Child: ended(withMarks("fio", v1alpha1.MarkThrottled))}, string(v1alpha1.TrialThrottled), []float64{412346000, 0.0123}, ""},
+		"a rate that is too high": {Evidence{Child: ended(without("fio", v1alpha1.MarkBelowRate, v1alpha1.MarkSaturated))}, string(v1alpha1.TrialSaturated), []float64{412346000, 65}, ""},
+		"a generator that is late": {
+			Evidence{Child: ended(without("fio", v1alpha1.MarkSaturated, v1alpha1.MarkOffSchedule))},
+			string(v1alpha1.TrialFailed), nil,
+			"a client's generator did not follow its schedule",
+		},
+		"a missed rate":            {Evidence{Child: ended(withMarks("write", v1alpha1.MarkBelowRate, v1alpha1.MarkCached))}, string(v1alpha1.TrialBelowRate), []float64{412346000, 0.0123}, ""},
+		"no effect on the daemons": {Evidence{Child: ended(nil), Inert: "osd.3 has another."}, string(v1alpha1.TrialInert), nil, "osd.3"},
+		"someone else":             {Evidence{Child: ended(nil), Changed: "Someone was there."}, string(v1alpha1.TrialChanged), nil, "Someone"},
+		"never settled":            {Evidence{Failure: "PGs did not become clean."}, string(v1alpha1.TrialFailed), nil, "PGs did not"},
+		"no child":                 {Evidence{}, string(v1alpha1.TrialFailed), nil, "benchmark of the run is missing"},
+		"interrupted before all":   {Evidence{Child: ended(nil), Interrupted: true, Inert: "x"}, string(v1alpha1.TrialInterrupted), nil, "interrupted"},
 		"disturbed, and therefore failed": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {
 				s.Runs[0] = v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunInvalid, Reason: "Recovery began."}
 				s.Conditions, s.Phases = failed, nil
-			})}, v1alpha1.SweepRunDisturbed, nil, "Recovery",
+			})}, string(v1alpha1.TrialDisturbed), nil, "Recovery",
 		},
 		"a tool that failed": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Runs, s.Phases, s.Conditions = nil, nil, failed })},
-			v1alpha1.SweepRunFailed, nil, "fio has failed",
+			string(v1alpha1.TrialFailed), nil, "fio has failed",
 		},
 		"the objective is not steady": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {
 				s.Phases[0].Marks = []v1alpha1.ResultMark{v1alpha1.MarkNotSteady}
 			})},
-			v1alpha1.SweepRunNotSteady, nil, "phase write",
+			string(v1alpha1.TrialNotSteady), nil, "phase write",
 		},
 		"a constraint is not steady": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {
 				s.Phases[1].Marks = []v1alpha1.ResultMark{v1alpha1.MarkNotSteady}
 			})},
-			v1alpha1.SweepRunNotSteady, nil, "phase fio",
+			string(v1alpha1.TrialNotSteady), nil, "phase fio",
 		},
 		"a figure that the run lacks": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[1].Metrics = nil })},
-			v1alpha1.SweepRunFailed, nil, "does not report fio LatencyP99",
+			string(v1alpha1.TrialFailed), nil, "does not report fio LatencyP99",
 		},
 		"a figure of nothing": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[1].Metrics[0].Value = "0" })},
-			v1alpha1.SweepRunFailed, nil, "cannot be compared",
+			string(v1alpha1.TrialFailed), nil, "cannot be compared",
 		},
 		"a phase without a valid run": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) { s.Phases[0].ValidRuns = 0 })},
-			v1alpha1.SweepRunFailed, nil, "Phase write has no result",
+			string(v1alpha1.TrialFailed), nil, "Phase write has no result",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.evidence.Seconds, tc.evidence.BytesWritten = 75, 3<<20+1
 			slot := sweep.Slot{Block: 2, Attempt: 1, Position: 3, Configuration: 1}
 			got, why := Observe(spec, slot, tc.evidence)
-			if got.Validity != tc.want || !strings.Contains(why, tc.wantWhy) || (why == "") != (tc.wantWhy == "") {
-				t.Errorf("%s because %q, want %s because %q", got.Validity, why, tc.want, tc.wantWhy)
+			if got.Validity() != tc.want || !strings.Contains(why, tc.wantWhy) || (why == "") != (tc.wantWhy == "") {
+				t.Errorf("%s because %q, want %s because %q", got.Validity(), why, tc.want, tc.wantWhy)
 			}
 			if diff := cmp.Diff(tc.wantValues, got.Values); diff != "" {
 				t.Errorf("values (-want +got):\n%s", diff)

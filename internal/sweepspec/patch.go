@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,39 +29,33 @@ const (
 // without an object's name, for the production pool that serves such a load.
 //
 // The argument named pools maps existing pools to the names of their CephBlockPools. A pool without an entry
-// has a CephBlockPool of the same name.
-func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
+// has a CephBlockPool of the same name. The scope of the verdict is noted above each patch.
+func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string, scope v1alpha1.SweepScope) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
-	of := func(kind, name string) *patchDraft {
+	draft := func(kind, name string) *patchDraft {
 		at := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
 		if at < 0 {
 			at, drafts = len(drafts), append(drafts, &patchDraft{kind: kind, namespace: spec.ClusterRef.Namespace, name: name, settings: map[string]any{}})
 		}
 		return drafts[at]
 	}
-	for _, p := range spec.Parameters {
-		value := values[string(p.Name)]
+	for _, change := range AllChanges(spec, values) {
 		switch {
-		case p.Config != nil:
-			of(kindCluster, spec.ClusterRef.Name).setConfig(*p.Config, value)
-		case p.PoolOption == nil:
-		case changesCeph(spec, p):
-			pool := poolOf(spec, *p.PoolOption)
-			name := pools[pool]
-			if name == "" {
-				name = string(pool)
-			}
-			of(kindBlockPool, name).setPool(*p.PoolOption, value)
+		case change.ofOSDs():
+			draft(kindCluster, spec.ClusterRef.Name).setConfig(change)
+		case !change.Own:
+			draft(kindBlockPool, cmp.Or(pools[v1alpha1.PoolName(change.Setting.Pool)], change.Setting.Pool)).setPool(change)
+		case change.Metadata:
+			draft(kindBlockPool, metadataPool).setPool(change)
 		default:
-			d := of(kindBlockPool, "")
-			if p.PoolOption.Role == v1alpha1.PoolRoleMetadata {
-				d = of(kindBlockPool, metadataPool)
-			}
-			d.setPool(*p.PoolOption, value)
+			draft(kindBlockPool, "").setPool(change)
 		}
 	}
 	var all []v1alpha1.WinnerPatch
 	for _, d := range drafts[:min(len(drafts), maxPatches)] {
+		if note := ScopeNote(scope); note != "" {
+			d.notes = append([]string{"Measured " + note + "."}, d.notes...)
+		}
 		patch, err := d.render(len(drafts))
 		if err != nil {
 			return nil, err
@@ -82,33 +77,33 @@ type patchDraft struct {
 	notes    []string
 }
 
-func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value cephvalue.Value) {
-	who := c.Section
-	if c.Mask != "" {
-		who += "/" + c.Mask
+func (d *patchDraft) setConfig(c Change) {
+	who := "osd"
+	if c.Setting.Mask != "" {
+		who += "/" + c.Setting.Mask
 	}
 	section, ok := d.settings[who].(map[string]any)
 	if !ok {
 		section = map[string]any{}
 		d.settings[who] = section
 	}
-	section[string(c.Option)] = settingOf(value)
-	if !value.Set {
-		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: run `ceph config rm %s %s` once.", who, c.Option))
+	section[c.Setting.Option] = settingOf(c.To)
+	if !c.To.Set {
+		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: run `ceph config rm %s %s` once.", who, c.Setting.Option))
 	}
 }
 
-func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
+func (d *patchDraft) setPool(c Change) {
 	switch {
-	case p.Option == optionSize: // Rook has a separate field for the size.
-		_, _ = fmt.Sscan(value.Text, &d.size)
+	case c.Setting.Option == optionSize: // Rook has a separate field for the size.
+		_, _ = fmt.Sscan(c.To.Text, &d.size)
 		return
-	case p.Option == optionPGNum:
+	case c.Setting.Option == optionPGNum:
 		d.settings[paramAutoscaleMode] = "off"
-	case !value.Set:
-		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: unset %s of the pool once.", p.Option))
+	case !c.To.Set:
+		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: unset %s of the pool once.", c.Setting.Option))
 	}
-	d.settings[string(p.Option)] = settingOf(value)
+	d.settings[c.Setting.Option] = settingOf(c.To)
 }
 
 // settingOf returns nil for an unset option, because null in a merge patch removes the option.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 func TestPatches(t *testing.T) {
@@ -77,7 +78,7 @@ spec:
 		"nothing but the load": {`{parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, map[string]cephvalue.Value{"a": cephvalue.Of("2")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"})
+			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"}, v1alpha1.ScopeCluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +97,8 @@ spec:
 func TestAPatchThatIsTooLongIsLeftOut(t *testing.T) {
 	d := patchDraft{kind: kindCluster, name: "c", settings: map[string]any{}}
 	for i := range 20 {
-		d.setConfig(v1alpha1.ConfigParameter{Section: "osd", Option: v1alpha1.OptionName(fmt.Sprintf("option_%d", i))}, cephvalue.Of(strings.Repeat("v", 64)))
+		setting := tuning.Setting{Kind: tuning.KindConfig, Option: fmt.Sprintf("option_%d", i)}
+		d.setConfig(Change{Change: tuning.Change{Setting: setting, To: cephvalue.Of(strings.Repeat("v", 64))}})
 	}
 	patch, err := d.render(1)
 	if err != nil {

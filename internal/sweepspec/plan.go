@@ -49,7 +49,7 @@ const AssumedNoise = 0.05
 
 const (
 	maxRefusals   = 8
-	maxRefusal    = 192 // bytes
+	maxRefusal    = 512 // bytes
 	maxPlanReason = 88  // bytes, of designReason and datasetReason
 )
 
@@ -67,7 +67,7 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version, SpecDigest: digest, Seed: &seed, Baseline: baseline, Refusals: facts.Refusals}
+	plan := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version, SpecDigest: digest, Seed: &seed, Baseline: baseline, Refusals: append(slices.Clip(facts.Refusals), closedLoopRefusals(spec)...)}
 	planner, err := PlannerOf(spec, plan)
 	if err != nil {
 		return nil, err
@@ -77,11 +77,8 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 		return nil, err
 	}
 	design(spec, facts, len(planner.Configurations()), plan)
-	e.fix(plan)
-	if IsInterleaved(plan) {
-		plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 6.
-		e.fixSessions(plan)
-	}
+	method := methodOf(plan)
+	method.fix(e, plan)
 	planned, err := PlanOf(spec, plan)
 	if err != nil {
 		return nil, err
@@ -89,14 +86,11 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	if planner, err = sweep.New(planned); err != nil {
 		return nil, err
 	}
-	if IsInterleaved(plan) {
-		return plan, describeSessions(spec, plan, planned.Settings)
-	}
-	return plan, describe(plan, planner, planned.Settings, e)
+	return plan, method.describe(e, plan, planner, planned.Settings)
 }
 
-// describe adds to the plan the planner's estimates, and the refusals that follow from the estimates.
-func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings, e *estimator) error {
+// describeBlocks adds to the plan the planner's estimates, and the refusals that follow from the estimates.
+func describeBlocks(e *estimator, plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings) error {
 	smallest, largest := planner.Estimate()
 	plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 64.
 	plan.MinimumRuns = int32(smallest.Runs)                        //nolint:gosec // At most MaxLedger.
@@ -111,10 +105,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	}
 	plan.ScratchPoolPer, plan.DatasetPer, plan.DatasetReason = scratchPoolPer(e.spec), e.datasetPer, ellipsis.Cut(e.datasetReason, maxPlanReason)
 	plan.SmallestEffect = percentOf(math.Abs(ratio - 1))
-	for _, r := range budgetRefusals(fixed.Budget, smallest) {
-		plan.Refusals = append(slices.Clip(plan.Refusals), r)
-	}
-	plan.Refusals = boundedRefusals(plan.Refusals)
+	plan.Refusals = boundedRefusals(slices.Concat(plan.Refusals, budgetRefusals(fixed.Budget, smallest)))
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	s := specOf(t, `{objective: {phase: fio, metric: LatencyP99, minimumEffect: 2.5%, equivalence: 1%}, confidence: "0.99",
+	s := specOf(t, `{objective: {phase: fio, metric: LatencyP99, minimumEffect: 2.5%, equivalence: 1%}, confidence: 99%,
 		constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}, {phase: fio, metric: LatencyMean, atMost: 20ms}, {phase: fio, metric: IOPS, atLeast: 5k}],
 		strategy: {blocks: {min: 3, max: 6}, confirmationBlocks: 5, racing: false, controlInterval: 2, seed: 7},
 		guardrails: {maxFailedRuns: 0}, budget: {duration: 4h, bytesWritten: 2Ti}}`)

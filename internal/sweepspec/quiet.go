@@ -19,10 +19,10 @@ const (
 // changed an existing pool.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
-		if change.Config != nil || change.Option != optionPGNum || !change.Value.Set {
+		if !change.MovesPGs() || !change.To.Set {
 			continue
 		}
-		pgs, err := strconv.Atoi(change.Value.Text)
+		pgs, err := strconv.Atoi(change.To.Text)
 		odd := err == nil && pgs&(pgs-1) != 0
 		if odd && len(quiet.AllowedWarnings) < maxAllowedWarnings && !slices.Contains(quiet.AllowedWarnings, notPowerOfTwo) {
 			quiet.AllowedWarnings = append(quiet.AllowedWarnings, notPowerOfTwo)

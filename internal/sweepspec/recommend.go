@@ -18,14 +18,18 @@ import (
 // mostNamed is the largest number of candidates that a recommendation names.
 const mostNamed = 3
 
-// recommendation is the first line of a summary: what the sweep found out about each candidate, and which
-// configuration to use.
+// useAdvice begins the advice to use the winner.
+const useAdvice = "Use "
+
+// recommendation is the first line of a summary: which configuration to use, and why: what the sweep found out
+// about each candidate.
 type recommendation struct {
 	spec           *Spec
 	configurations []sweep.Configuration
 	rows           []v1alpha1.ConfigurationResult // of all configurations, with verdicts
 	leader, winner int                            // indexes of configurations; 0 for none
-	claim          v1alpha1.SweepClaim
+	scope          v1alpha1.SweepScope            // of the leader's verdict
+	switched       []int                          // candidates whose verdict has the smaller scope Windows
 }
 
 // String returns the line without its end, which says whether everything is restored; see [WithRestored].
@@ -35,15 +39,20 @@ func (r recommendation) String() string {
 		order = append(order, c)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.rank(a), r.rank(b)) })
-	var parts []string
+	parts := []string{r.advice()}
 	for at, c := range order {
 		if at == mostNamed-1 && len(order) > mostNamed {
 			parts = append(parts, fmt.Sprintf("%d others: see the table.", len(order)-at))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s: %s.", r.name(c), r.finding(c, at == 0)))
+		finding := r.finding(c, at == 0) + "."
+		if use, winner := strings.CutSuffix(parts[0], r.name(c)+"."); winner && use == useAdvice { // The advice has named the winner.
+			parts[0] = use + r.name(c) + ": " + finding
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s", r.name(c), finding))
 	}
-	return strings.Join(append(parts, r.advice()), " ")
+	return strings.Join(parts, " ")
 }
 
 // rank puts the leader first.
@@ -54,8 +63,8 @@ func (r recommendation) rank(c int) int {
 	return 1
 }
 
-// advice says which configuration to use. A verdict that holds for this hour only, or for switched windows only,
-// is no reason for a change.
+// advice says which configuration to use. A verdict without a patch is no reason for a change, unless the spec
+// names its scope.
 func (r recommendation) advice() string {
 	base := "the baseline"
 	if len(r.spec.Parameters) == 1 {
@@ -64,10 +73,12 @@ func (r recommendation) advice() string {
 	switch {
 	case r.winner == 0:
 		return fmt.Sprintf("Keep %s.", base)
-	case r.claim != "" && r.claim != v1alpha1.ClaimThisCluster:
-		return fmt.Sprintf("Keep %s until a longer sweep confirms %s.", base, r.name(r.winner))
+	case HasPatch(r.spec, r.scope), r.spec.OnCompletion == v1alpha1.CompletionKeepBest && MayKeep(r.spec, r.scope):
+		return useAdvice + r.name(r.winner) + "."
+	case r.scope == v1alpha1.ScopeWindows:
+		return fmt.Sprintf("Keep %s until long windows confirm the gain.", base)
 	}
-	return fmt.Sprintf("Use %s.", r.name(r.winner))
+	return fmt.Sprintf("Keep %s until several pools confirm the gain.", base)
 }
 
 // name returns the value of the only parameter, or the name of a configuration with several.
@@ -81,6 +92,9 @@ func (r recommendation) name(c int) string {
 // finding says what was found out about a candidate. The first candidate of a line also names the metric.
 func (r recommendation) finding(c int, first bool) string {
 	row := r.rows[c]
+	if row.Reason == string(stats.Saturated) {
+		return saturatedFinding(row.Verdict)
+	}
 	ratio, err := figure.ParseDecimal(row.Ratio)
 	if err != nil || row.Verdict == v1alpha1.VerdictInvalid {
 		return "no verdict"
@@ -88,7 +102,7 @@ func (r recommendation) finding(c int, first bool) string {
 	reach := r.reach(row, first)
 	switch row.Verdict {
 	case v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter:
-		text := r.speed(ratio) + reach
+		text := r.speed(ratio) + r.where(c) + reach
 		if c != r.winner && row.Reason == string(sweep.ConstraintBroken) {
 			return text + ", but it breaks a constraint"
 		}
@@ -97,7 +111,7 @@ func (r recommendation) finding(c int, first bool) string {
 		}
 		return text
 	case v1alpha1.VerdictInferior:
-		return r.speed(ratio)
+		return r.speed(ratio) + r.where(c)
 	case v1alpha1.VerdictEquivalent:
 		return "no relevant difference" + reach
 	case v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid:
@@ -121,6 +135,14 @@ func (r recommendation) speed(ratio float64) string {
 		word = "faster"
 	}
 	return percentText(math.Abs(ratio-1)) + " " + word
+}
+
+// where says that a candidate's verdict speaks for less than the leader's.
+func (r recommendation) where(c int) string {
+	if slices.Contains(r.switched, c) {
+		return " in switched windows"
+	}
+	return ""
 }
 
 // reach returns the interval of a ratio as differences, in brackets; "" for an unknown interval.
@@ -159,10 +181,10 @@ func percentText(fraction float64) string {
 // roomForRestored is the number of bytes that [WithRestored] may add.
 const roomForRestored = 28
 
-// summaryOf returns a summary: the recommendation in a line of its own, the sentences that explain it, and notes,
-// which are never shortened.
+// summaryOf returns a summary: the recommendation in a line of its own, the sentences that explain it, and notes.
+// It shortens the sentences first.
 func summaryOf(r recommendation, sentence, notes string) string {
-	const mostOfLine = 224
+	const mostOfLine = 420
 	line := ellipsis.Cut(r.String(), mostOfLine) + "\n"
 	const most = maxSummary - roomForRestored
 	return ellipsis.Cut(line+ellipsis.Cut(sentence, max(most-len(line)-len(notes), 3))+notes, most)
@@ -195,12 +217,15 @@ func (m *marked) add(mark fitness.Mark, baseline bool) {
 	}
 }
 
-// notes says whether a gain was withheld, and whether the offered rate is too high, because the baseline misses
-// it in most trials.
+// notes says whether a gain was withheld, whether most trials lacked CPU, and whether the offered rate is too
+// high, because the baseline misses it in most trials.
 func (m marked) notes(withheld bool, of string) string {
-	text := ""
-	if withheld {
-		text = fmt.Sprintf(" The gain is not proven, because clients or their hosts lacked CPU in %d of %s. End other work on these hosts, and repeat the sweep.", m.starved, plural(m.all, of))
+	text, lacked := "", fmt.Sprintf("lients or their hosts lacked CPU in %d of %s. End other work on these hosts, and repeat the sweep.", m.starved, plural(m.all, of))
+	switch {
+	case withheld:
+		text = " The gain is not proven, because c" + lacked
+	case 2*m.starved > m.all:
+		text = " C" + lacked
 	}
 	if 2*m.below > m.baselines {
 		text += " The baseline misses the offered rate, too: lower the rate."

@@ -5,71 +5,20 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/sweep"
 )
-
-// minGroups is the minimum number of groups of windows in a valid session. Fewer groups give no estimate of
-// the noise.
-const minGroups = 2
-
-// EnterSession returns the ledger entries of a session. The arguments named summary, has and err are the
-// results of [session.Evidence.Summarize] or, in a replay, of KeptSession.Summarize. The second result is the
-// reason why the session is void; "" if it is valid.
-func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
-	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
-		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
-	}
-	switch {
-	case err != nil:
-		return void(v1alpha1.SweepSessionFailed, err.Error())
-	case !has || summary.Objective[0].Groups < minGroups:
-		return void(v1alpha1.SweepSessionTooShort, "too few of its windows count")
-	}
-	for i, entry := range summary.Objective {
-		if entry.Void {
-			return void(v1alpha1.SweepSessionUneven, "windows of one setting were void more often than chance allows")
-		}
-		entries = append(entries, SessionEntry{Entry: entry, Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionValid})
-		for k, own := range summary.Constraints {
-			entries = append(entries, SessionEntry{Entry: own[i], Constraint: k + 1, Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionConstraint})
-		}
-	}
-	return entries, ""
-}
-
-// Marked adds the mark of a session to its entries. A void session has no mark, because it does not count, and
-// the lines of constraints have none, because they follow a line that has.
-func Marked(entries []SessionEntry, mark fitness.Mark) []SessionEntry {
-	for i := range entries {
-		switch e := &entries[i]; {
-		case e.isDwells() && mark.Starves():
-			e.Validity = v1alpha1.SweepSessionStarvedDwells
-		case e.Validity == v1alpha1.SweepSessionValid && mark != "":
-			e.Validity = v1alpha1.SweepSessionValidity(mark)
-		}
-	}
-	return entries
-}
-
-// EnterDwells returns the ledger entry of a session of dwells. The second result is the reason why the session
-// is void; "" if it is valid.
-func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
-	if err != nil {
-		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
-	}
-	return []SessionEntry{dwellsOf(number, candidate, k, seconds, mib)}, ""
-}
 
 // KeptSession is a session with archived evidence.
 type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
-	// Dwells returns the ratio that a session of dwells measured between a candidate and the baseline. It
-	// returns false if the session does not consist of dwells.
-	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
+	// Long returns the candidate of a session of long windows; 0 for a session of short windows.
+	Long() int
 	// Marked returns the mark of the session.
 	Marked(q session.Question) fitness.Mark
 }
@@ -82,23 +31,23 @@ type Replayed struct {
 
 // ReplayedSession is one session of a replayed sweep.
 type ReplayedSession struct {
-	Number  int
-	Entries []SessionEntry // recomputed from the evidence if Kept is true, otherwise the entries of the ledger
-	Why     string         // why the session is void according to its evidence; "" otherwise
-	// Kept reports whether Entries were recomputed. Same reports whether recomputed entries equal those of
-	// the ledger.
+	Trial v1alpha1.Trial // recomputed from the evidence if Kept is true, otherwise that of the ledger
+	Why   string         // why the session is invalid according to its evidence; "" otherwise
+	// Kept reports whether Trial was recomputed. Same reports whether it equals that of the ledger.
 	Kept, Same bool
 }
 
-// Replay recomputes the entries of sessions from their evidence, and the verdicts from these entries.
-// Interrupted sessions keep their entries of the ledger, since their evidence may look complete, and they would
-// then count. Sessions without archived evidence also keep their entries, as do sessions whose archive lacks
-// figures that the summary needs.
-func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
-	if !IsInterleaved(s.Status.Plan) {
+// Replay recomputes the trials of an interleaved sweep from their evidence, and the verdicts from these trials.
+// Interrupted trials stay as in the ledger, since their evidence may look complete, and they would then count. Trials
+// without archived evidence stay, too, as do trials whose archive lacks figures that the summary needs.
+func Replay[K KeptSession](s *v1alpha1.CephTuningSweep, kept []K) (*Replayed, error) {
+	if !WordsOf(s.Status.Plan).Windows {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)
 	}
-	ledger, err := ReadSessions(s.Status.Runs)
+	if wrote := int(s.Status.Plan.PlannerVersion); wrote != sweep.Version {
+		return nil, fmt.Errorf("CephTuningSweep %s was judged by rules of version %d, and this program has version %d: judge it with the version of cephtune that ran it", s.Name, wrote, sweep.Version)
+	}
+	ledger, err := Trials(&s.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -111,55 +60,50 @@ func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) 
 		return nil, err
 	}
 	out := &Replayed{}
-	var again []SessionEntry
-	for _, own := range bySession(ledger) {
-		one := replaySession(question, own, kept)
+	again := make([]v1alpha1.Trial, len(ledger))
+	for i, t := range ledger {
+		one := replaySession(question, t, kept)
 		out.Sessions = append(out.Sessions, one)
-		again = append(again, one.Entries...)
+		again[i] = one.Trial
 	}
-	out.Outcome, err = verdictsOf(s, again)
+	after, err := SessionsOf(&s.Spec, s.Status.Plan, again)
+	if err != nil {
+		return nil, err
+	}
+	out.Outcome, err = after.Judge(nil)
 	return out, err
 }
 
-func bySession(ledger []SessionEntry) (sessions [][]SessionEntry) {
-	for i, e := range ledger {
-		if i == 0 || ledger[i-1].Session != e.Session {
-			sessions = append(sessions, nil)
-		}
-		sessions[len(sessions)-1] = append(sessions[len(sessions)-1], e)
-	}
-	return sessions
-}
-
-func replaySession(q session.Question, own []SessionEntry, kept []KeptSession) ReplayedSession {
-	first := own[0]
-	out := ReplayedSession{Number: first.Session, Entries: own}
-	at := slices.IndexFunc(kept, func(k KeptSession) bool { return k.Number() == first.Session })
-	if at < 0 || first.Validity == v1alpha1.SweepSessionInterrupted {
+func replaySession[K KeptSession](q session.Question, t v1alpha1.Trial, kept []K) ReplayedSession {
+	out := ReplayedSession{Trial: t}
+	at := slices.IndexFunc(kept, func(k K) bool { return k.Number() == int(t.Number) })
+	if at < 0 || t.Reason == v1alpha1.TrialInterrupted {
 		return out
 	}
-	if k, candidate, is, err := kept[at].Dwells(q); is {
-		out.Entries, out.Why = EnterDwells(first.Session, candidate, k, err, first.Seconds, first.MiB)
-	} else {
-		summary, has, err := kept[at].Summarize(q)
-		if errors.Is(err, session.ErrNotKept) {
-			return out
-		}
-		out.Entries, out.Why = EnterSession(first.Session, summary, has, err, first.Seconds, first.MiB)
+	summary, has, err := kept[at].Summarize(q)
+	if errors.Is(err, session.ErrNotKept) {
+		return out
 	}
-	out.Entries, out.Kept = Marked(out.Entries, kept[at].Marked(q)), true
-	out.Same = slices.Equal(WriteSessions(out.Entries), WriteSessions(own))
+	summary.Mark = kept[at].Marked(q)
+	cost := SessionCost{Seconds: int(t.DurationSeconds), MiB: t.WrittenMebibytes}
+	if t.EndTime != nil {
+		cost.Ended = t.EndTime.Time
+	}
+	out.Trial, out.Why = NewSessionTrial(int(t.Number), kept[at].Long() > 0, summary, has, err, cost)
+	compared := out.Trial
+	if t.BaselineObjective == "" {
+		compared = withoutFigures(compared) // An earlier version wrote the ledger.
+	}
+	out.Kept, out.Same = true, equality.Semantic.DeepEqual(compared, t)
 	return out
 }
 
-func verdictsOf(s *v1alpha1.CephTuningSweep, entries []SessionEntry) (Outcome, error) {
-	sessions, err := SessionsOf(&s.Spec, s.Status.Plan, entries)
-	if err != nil {
-		return Outcome{}, err
+// withoutFigures returns a trial without the typical figures of its settings.
+func withoutFigures(t v1alpha1.Trial) v1alpha1.Trial {
+	plain := *t.DeepCopy()
+	plain.BaselineObjective = ""
+	for i := range plain.Comparisons {
+		plain.Comparisons[i].Objective = ""
 	}
-	planner, err := PlannerOf(&s.Spec, s.Status.Plan)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return sessions.Outcome(planner, nil)
+	return plain
 }

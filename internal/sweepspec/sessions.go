@@ -2,7 +2,6 @@ package sweepspec
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,187 +11,66 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/fitness"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionEntry is the result of one session for one candidate and one figure: the objective's or a
-// constraint's.
-type SessionEntry struct {
-	switchback.Entry
-
-	// Constraint is the number of the constraint, from 1; 0 for the objective. The ledger does not contain
-	// this number: the lines of constraints follow the objective's line of their candidate, in the order of
-	// the constraints.
-	Constraint int
-
-	Seconds  int
-	MiB      int64
-	Validity v1alpha1.SweepSessionValidity
-}
-
-// Mark returns the mark of the session, if the entry has figures of the objective.
-func (e SessionEntry) Mark() fitness.Mark {
-	switch e.Validity {
-	case v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate:
-		return fitness.Mark(e.Validity)
-	case v1alpha1.SweepSessionStarvedDwells:
-		return fitness.Starved
-	default:
-		return ""
-	}
-}
-
-// VoidSession returns the entry of a session that does not count.
-func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib int64) SessionEntry {
-	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
-}
-
-// dwellsOf returns the entry of a session of dwells, in which each setting stays applied for
-// session.DwellTime. A dwell is cut into pieces. The entry's StdDev is the standard error that the ratio
-// would have with one piece in each dwell.
-func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
-	return SessionEntry{
-		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
-		Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionDwells,
-	}
-}
-
-func (e SessionEntry) isDwells() bool {
-	return e.Validity == v1alpha1.SweepSessionDwells || e.Validity == v1alpha1.SweepSessionStarvedDwells
-}
-
-// contrast converts the entry of a session of dwells to the ratio that the dwells measured.
-func (e SessionEntry) contrast() stats.Contrast {
-	pieces := float64(e.Groups)
-	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(pieces), DF: 2 * (pieces - 1), Runs: e.Groups}
-}
-
-// WriteSessions encodes the entries for status.
-func WriteSessions(entries []SessionEntry) []v1alpha1.SweepRun {
-	out := make([]v1alpha1.SweepRun, len(entries))
-	for i, e := range entries {
-		out[i] = v1alpha1.SweepRun(fmt.Sprintf("%d %d %d %.6f %.6f %.4f %.2f %.2f %ds %dMi %s",
-			e.Session, e.Candidate, e.Groups, e.Mean, e.StdDev, e.P, e.Late, e.Lag,
-			min(max(e.Seconds, 0), maxSeconds), min(max(e.MiB, 0), maxMiB), e.Validity))
-	}
-	return out
-}
-
-// ReadSessions decodes the lines of WriteSessions. For any other line, the error wraps sweep.ErrLedger.
-func ReadSessions(lines []v1alpha1.SweepRun) ([]SessionEntry, error) {
-	entries := make([]SessionEntry, len(lines))
-	for i, line := range lines {
-		e, err := readSession(string(line))
-		if err != nil {
-			return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: %w", sweep.ErrLedger, i+1, line, err)
-		}
-		if e.Validity == v1alpha1.SweepSessionConstraint {
-			if i == 0 || entries[i-1].Session != e.Session || entries[i-1].Candidate != e.Candidate || entries[i-1].Void || entries[i-1].isDwells() {
-				return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: it follows no objective", sweep.ErrLedger, i+1, line)
-			}
-			e.Constraint = entries[i-1].Constraint + 1
-		}
-		entries[i] = e
-	}
-	return entries, nil
-}
-
-func readSession(line string) (SessionEntry, error) {
-	words := strings.Split(line, " ")
-	if len(words) != 11 {
-		return SessionEntry{}, fmt.Errorf("%d words, want 11", len(words))
-	}
-	var e SessionEntry
-	for i, into := range []*int{&e.Session, &e.Candidate, &e.Groups} {
-		n, err := strconv.Atoi(words[i])
-		if err != nil {
-			return e, err
-		}
-		*into = n
-	}
-	for i, into := range []*float64{&e.Mean, &e.StdDev, &e.P, &e.Late, &e.Lag} {
-		x, err := strconv.ParseFloat(words[3+i], 64)
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return e, fmt.Errorf("%q is not a number", words[3+i])
-		}
-		*into = x
-	}
-	var err error
-	if e.Seconds, err = strconv.Atoi(strings.TrimSuffix(words[8], "s")); err != nil {
-		return e, err
-	}
-	if e.MiB, err = strconv.ParseInt(strings.TrimSuffix(words[9], "Mi"), 10, 64); err != nil {
-		return e, err
-	}
-	e.Validity = v1alpha1.SweepSessionValidity(words[10])
-	if !slices.Contains(sessionValidities(), e.Validity) {
-		return e, fmt.Errorf("%q is not the validity of a session", e.Validity)
-	}
-	e.Void = !slices.Contains(countingValidities(), e.Validity)
-	return e, nil
-}
-
-func countingValidities() []v1alpha1.SweepSessionValidity {
-	return []v1alpha1.SweepSessionValidity{
-		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate,
-		v1alpha1.SweepSessionConstraint, v1alpha1.SweepSessionDwells, v1alpha1.SweepSessionStarvedDwells,
-	}
-}
-
-func sessionValidities() []v1alpha1.SweepSessionValidity {
-	return append(countingValidities(), v1alpha1.SweepSessionInterrupted, v1alpha1.SweepSessionFailed,
-		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven)
-}
-
 // Sessions is the state of an interleaved sweep. It depends only on the spec, the plan and the entries of the
 // ledger.
+//
+// In quick mode, a sweep has one session of short windows. Otherwise, it has sessions of long windows, which
+// compare one candidate with the baseline: the leader. If there are several candidates, one session of short
+// windows comes first, to select the leader.
 type Sessions struct {
-	// Next is the number of the next session, from 1.
-	Next int
-	// Valid counts the valid sessions with windows of the current length. Void counts all void sessions.
-	Valid, Void int
-	// Superseded counts the valid sessions whose windows were shorter than the current ones. The verdict does
-	// not use these sessions, because they showed carry-over.
-	Superseded int
-	// Dwells is the candidate whose dwells are measured in the next session; 0 if the next session has
-	// windows, or if no session follows.
-	Dwells int
+	*sweep.Planner
+	// Short and Valid count the valid sessions of short and of long windows. Void counts all void sessions.
+	Short, Valid, Void int
+	// Long is the candidate of the next session, if that has long windows; 0 if it has short windows, or if no
+	// session follows.
+	Long int
+	// NotBefore is the earliest time at which the next session may begin; zero for any time.
+	NotBefore time.Time
 	// Stop says why no session follows; "" if a session follows.
 	Stop string
 	// Findings are the verdicts that the sessions in the ledger support, one for each candidate.
 	Findings []session.Finding
 
-	window time.Duration // length in the next session, wash-out included
-	judged []session.Summary
-	// starvedDwells has the candidates whose dwells were starved.
-	starvedDwells map[int]bool
-	// tooManyVoid reports that more sessions are void than guardrails.maxFailedRuns allows.
-	tooManyVoid bool
-	cost        spent
-	dwells      map[int]stats.Contrast // measured ratios, by candidate
-	lines       int                    // number of lines in the ledger
-	spec        *Spec
-	plan        *v1alpha1.SweepPlan
+	leader int // the candidate of sessions of long windows; 0 before the short windows have selected it
+	short  []session.Summary
+	long   []session.Summary
+	cost   sweep.Cost // of all trials
+	trials []v1alpha1.Trial
+	spec   *Spec
+	plan   *v1alpha1.SweepPlan
 }
 
-// SessionsOf computes the state of an interleaved sweep from its ledger. It counts the sessions one by one, and
-// decides after each what follows, as the sweep did then. So the length of windows doubles after the same
-// session each time the ledger is read.
-func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
+var _ Design = (*Sessions)(nil)
+
+// SessionsOf computes the state of an interleaved sweep from its trials. It counts them one by one, and decides after
+// each what follows, as the sweep did then. For trials that NewSessionTrial cannot have returned, the error wraps
+// sweep.ErrLedger.
+func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, trials []v1alpha1.Trial) (*Sessions, error) {
+	planner, err := PlannerOf(spec, plan)
+	if err != nil {
+		return nil, err
+	}
 	fixed, err := settingsOf(spec, plan)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sessions{Next: 1, window: windowOf(plan), spec: spec, plan: plan, dwells: map[int]stats.Contrast{}, starvedDwells: map[int]bool{}}
+	s := &Sessions{Planner: planner, spec: spec, plan: plan}
+	if !s.Quick() && plan.Configurations == 1 {
+		s.leader = 1
+	}
 	if err := s.decide(fixed); err != nil {
 		return nil, err
 	}
-	for _, own := range bySession(entries) {
-		s.add(own)
+	for i := range trials {
+		if err := s.add(&trials[i]); err != nil {
+			return nil, fmt.Errorf("%w: status.trials, item %d: %w", sweep.ErrLedger, i+1, err)
+		}
 		if err := s.decide(fixed); err != nil {
 			return nil, err
 		}
@@ -200,124 +78,75 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	return s, nil
 }
 
-// decide judges the sessions counted by the method add. It decides whether another session of windows, longer
-// windows, dwells or nothing follows.
-func (s *Sessions) decide(fixed sweep.Settings) error {
-	if err := s.judge(); err != nil {
-		return err
+func openSessions(spec *Spec, status *v1alpha1.CephTuningSweepStatus, _ *sweep.Planner) (Design, error) {
+	trials, err := Trials(status)
+	if err != nil {
+		return nil, err
 	}
-	if s.needsLongerWindows(fixed) {
-		s.doubleWindows()
-		return s.judge()
-	}
-	s.tooManyVoid = s.Void > fixed.MaxFailedRuns
-	s.Dwells, s.Stop = 0, s.stop(fixed)
-	if s.Stop != "" {
-		s.continueWithDwells(fixed)
-	}
-	return nil
+	return SessionsOf(spec, status.Plan, trials)
 }
 
-func (s *Sessions) judge() error {
+// decide judges the sessions counted by the method add. It decides whether another session of short or long
+// windows follows, or nothing.
+func (s *Sessions) decide(fixed sweep.Settings) error {
 	q, err := s.Question()
 	if err != nil {
 		return err
 	}
-	if s.Findings, err = session.Judge(q, s.judged, s.dwells); err != nil {
+	if s.Findings, err = session.Judge(q, s.short, s.long); err != nil {
 		return err
 	}
-	return s.withholdStarved(q)
-}
-
-// withholdStarved withholds a gain that only starved trials prove, be they windows or dwells.
-func (s *Sessions) withholdStarved(q session.Question) error {
-	fed, dwells := session.Fed(s.judged), maps.Clone(s.dwells)
-	maps.DeleteFunc(dwells, func(candidate int, _ stats.Contrast) bool { return s.starvedDwells[candidate] })
-	without, err := session.Judge(q, fed, dwells)
-	if err == nil {
-		s.Findings = session.Withhold(s.Findings, without)
+	without, err := session.Judge(q, session.Fed(s.short), session.Fed(s.long))
+	if err != nil {
+		return err
 	}
-	return err
+	s.Findings = session.Withhold(s.Findings, without) // A gain that only starved sessions prove does not count.
+	if s.leader == 0 && s.Short > 0 && !s.Quick() {
+		s.leader = s.Best()
+	}
+	s.Long, s.Stop = s.leader, s.stop(fixed)
+	if s.Stop != "" {
+		s.Long = 0
+	}
+	return nil
 }
 
-// add counts a session of the ledger.
-func (s *Sessions) add(own []SessionEntry) {
-	s.Next = own[0].Session + 1
-	s.lines += len(own)
-	s.cost.add(own[0])
-	switch {
-	case own[0].isDwells():
-		s.dwells[own[0].Candidate], s.starvedDwells[own[0].Candidate] = own[0].contrast(), own[0].Mark().Starves()
-		return
-	case own[0].Void:
+// betweenDays is the pause between sessions of long windows that are spread over days.
+const betweenDays = 18 * time.Hour
+
+// add counts a trial.
+func (s *Sessions) add(t *v1alpha1.Trial) error {
+	if err := checkTrial(t, s.Number()); err != nil {
+		return err
+	}
+	s.trials = append(s.trials, *t)
+	s.cost.Time += time.Duration(t.DurationSeconds) * time.Second
+	s.cost.Bytes += t.WrittenMebibytes << 20
+	if t.State != v1alpha1.TrialValid {
 		s.Void++
-		return
+		return nil
+	}
+	sum, err := summaryOfTrial(t, len(s.spec.Constraints))
+	if err != nil {
+		return err
+	}
+	if t.Windows != v1alpha1.WindowsLong {
+		s.Short++
+		s.short = append(s.short, sum)
+		return nil
 	}
 	s.Valid++
-	sum := session.Summary{Constraints: make([][]switchback.Entry, len(s.spec.Constraints)), Mark: own[0].Mark()}
-	for _, e := range own {
-		e.addTo(&sum)
+	s.long = append(s.long, sum)
+	if s.Daily() && t.EndTime != nil {
+		s.NotBefore = t.EndTime.Add(betweenDays)
 	}
-	s.judged = append(s.judged, sum)
+	return nil
 }
 
-// needsLongerWindows reports whether the sweep continues with windows of twice the length. It does if
-// carry-over prevents a verdict, if not too many sessions are void, and if the budget, the ledger and the
-// manager's memory have room.
-func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
-	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
-	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) && s.isKept(2*s.window) &&
-		s.exceeds(fixed, windowsCost(s.plan, 2*s.window), s.linesOfSession()) == ""
-}
+// Daily reports whether sessions of long windows lie a day apart.
+func (s *Sessions) Daily() bool { return s.spec.Strategy.Interleaved.Daily && !s.Quick() }
 
-// doubleWindows starts again with windows of twice the length. Sessions with shorter windows then do not
-// count.
-func (s *Sessions) doubleWindows() {
-	s.window *= 2
-	s.Superseded += s.Valid
-	s.Valid, s.judged, s.Stop, s.Dwells = 0, nil, "", 0
-}
-
-// addTo adds an entry to the summary of its session. A constraint without entries gets the state stats.Unknown.
-func (e SessionEntry) addTo(s *session.Summary) {
-	switch {
-	case e.Constraint == 0:
-		s.Objective = append(s.Objective, e.Entry)
-	case e.Constraint <= len(s.Constraints):
-		s.Constraints[e.Constraint-1] = append(s.Constraints[e.Constraint-1], e.Entry)
-	}
-}
-
-// continueWithDwells plans dwells of the best candidate after the sessions of windows. It does so only if the
-// candidate's verdict needs dwells, if the budget and the ledger have room, and if not too many sessions are
-// void. A sweep of a single session has no dwells.
-func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
-	best := s.Best()
-	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
-		return
-	}
-	if s.exceeds(fixed, dwellsCost(s.plan), 1) != "" {
-		return
-	}
-	s.Dwells, s.Stop = best, ""
-}
-
-// needsDwells reports whether the verdict of the windows needs a confirmation with settings that stay applied
-// for minutes. Equivalent always needs dwells, since an effect may take longer than a window to appear. If
-// the load writes, a gain also needs dwells, since a setting may delay work. A candidate that breaks a
-// constraint needs no dwells, since it cannot win. A candidate whose dwells have been measured, or whose
-// windows show carry-over, needs no dwells either.
-func (s *Sessions) needsDwells(candidate int) bool {
-	f := s.of(candidate)
-	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
-		return false
-	}
-	gain := f.Windows.Verdict == stats.Superior || f.Windows.Verdict == stats.Better
-	return f.Windows.Verdict == stats.Equivalent || gain && writesInSession(s.spec)
-}
-
-// Question returns the question that the sessions answer. Only its length of windows may change after the
-// first session.
+// Question returns the question that the sessions answer.
 func (s *Sessions) Question() (session.Question, error) {
 	fixed, err := settingsOf(s.spec, s.plan)
 	if err != nil {
@@ -334,7 +163,7 @@ func (s *Sessions) Question() (session.Question, error) {
 				Direction: fixed.Direction, MinimumEffect: fixed.MinimumEffect, Equivalence: fixed.Equivalence, Confidence: fixed.Confidence,
 			},
 			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(), LastLook: int(s.plan.Pairs),
-			MaxSessions: s.maxSessions(), Writes: writesInSession(s.spec), Window: s.window,
+			MaxSessions: s.maxSessions(), Pools: s.spec.Template.Target.ScratchPool != nil, Daily: s.Daily(),
 		},
 		Objective:   session.Figure{Metric: objective.Metric, Direction: objective.Direction},
 		Constraints: constraints,
@@ -342,64 +171,46 @@ func (s *Sessions) Question() (session.Question, error) {
 	}, nil
 }
 
-func (s *Sessions) maxSessions() int { return max(int(s.plan.Sessions), switchback.DefaultSessions) }
+func (s *Sessions) maxSessions() int { return max(int(s.plan.Sessions), switchback.LeastSessions) }
 
-// Quick reports whether the sweep has a single session, which is judged at one or several looks.
+// Quick reports whether the sweep has a single session of short windows, which is judged at one or several
+// looks.
 func (s *Sessions) Quick() bool { return s.plan.Sessions == 1 }
 
-// spent is the cost of the sessions in the ledger.
-type spent struct {
-	seconds int
-	mib     int64
-}
-
-func (c *spent) add(e SessionEntry) { c.seconds, c.mib = c.seconds+e.Seconds, c.mib+e.MiB }
-
-// stop says why no session of windows follows; "" if a session follows.
+// stop says why no session follows; "" if a session follows.
 func (s *Sessions) stop(fixed sweep.Settings) string {
 	switch {
-	case !s.Quick() && s.Valid >= switchback.DefaultSessions && !slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return !Decided(f) }):
+	case s.Quick() && s.Short > 0:
+		return "all sessions have been measured"
+	case s.leader > 0 && s.of(s.leader).Breaks():
+		return s.name(s.leader) + " breaks a constraint"
+	case s.Valid >= switchback.LeastSessions && Decided(s.of(s.leader)):
 		return "the sessions decide"
-	case s.Quick() && s.Valid > 0 || s.Valid >= s.maxSessions():
+	case !s.Quick() && s.Valid >= s.maxSessions():
 		return "all sessions have been measured"
 	case s.Void > fixed.MaxFailedRuns:
-		return fmt.Sprintf("%d sessions are void, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
+		return fmt.Sprintf("%d trials are invalid, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
 	}
-	return s.exceeds(fixed, windowsCost(s.plan, s.window), s.linesOfSession())
+	return s.exceeds(fixed, s.costOfNext(s.leader))
 }
 
-// exceeds says that a part of the budget, or the ledger, has no room for another session; "" if both have room.
-// lines is the number of lines that the session needs in the ledger.
-func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost, lines int) string {
-	after := sweep.Cost{
-		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
-		Bytes: s.cost.mib<<20 + next.Bytes,
-	}
+// exceeds says that a part of the budget has no room for another session; "" if all parts have room.
+func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
+	budget, after := fixed.Budget, sweep.Estimate{Time: s.cost.Time + next.Time, Bytes: s.cost.Bytes + next.Bytes}
 	switch {
-	case fixed.Budget.Time > 0 && after.Time > fixed.Budget.Time:
+	case !(sweep.Budget{Time: budget.Time, Reserve: budget.Reserve}).Affordable(after):
 		return "budget.duration has no room for another session"
-	case fixed.Budget.Bytes > 0 && after.Bytes > fixed.Budget.Bytes:
+	case !budget.Affordable(after):
 		return "budget.bytesWritten has no room for another session"
-	case s.lines+lines > sweep.MaxLedger: // status.runs is the ledger.
-		return "status.runs has no room for another session"
 	}
 	return ""
-}
-
-// linesOfSession returns the number of lines that a valid session of windows has in the ledger.
-func (s *Sessions) linesOfSession() int {
-	return int(s.plan.Configurations) * (1 + len(s.spec.Constraints))
 }
 
 // Prefill returns how many bytes a session writes besides the load that it measures: its prefill and the
 // estimated bytes of the background load. These are the planned bytes of a session without those of its load.
 func (s *Sessions) Prefill() int64 {
-	phase, ok := sessionPhase(s.spec)
-	if !ok || s.plan.RunBytesWritten == nil {
-		return 0
-	}
-	loaded := Ramp(s.spec) + underLoad(s.plan, windowOf(s.plan))
-	return max(s.plan.RunBytesWritten.Value()-int64(loaded.Seconds()*writtenPerSecond(phase, s.spec.Template.Clients.Count)), 0)
+	loaded := Ramp(s.spec) + underLoad(s.plan)
+	return max(expectedOf(s.plan).Bytes-int64(loaded.Seconds()*writtenPerSecond(sessionPhase(s.spec), s.spec.Template.Clients.Count)), 0)
 }
 
 // LoadBytes returns how many bytes the load of the next session may write within the budget.
@@ -408,44 +219,52 @@ func (s *Sessions) LoadBytes() int64 {
 	if limit == 0 {
 		return math.MaxInt64
 	}
-	return max(limit-s.cost.mib<<20-s.Prefill(), 0)
+	return max(limit-s.cost.Bytes-s.Prefill(), 0)
 }
 
 // Writes reports whether the load of a session writes.
 func (s *Sessions) Writes() bool { return writesInSession(s.spec) }
 
 // Expected returns the estimated cost of the next session.
-func (s *Sessions) Expected() sweep.Cost {
-	if s.Dwells > 0 {
-		return dwellsCost(s.plan)
+func (s *Sessions) Expected() sweep.Cost { return s.costOfNext(s.Long) }
+
+func (s *Sessions) costOfNext(long int) sweep.Cost {
+	if long > 0 {
+		return costOf(s.plan, longUnderLoad(s.spec))
 	}
-	return windowsCost(s.plan, s.window)
+	return expectedOf(s.plan)
 }
 
 // TimeLeft returns the expected time from the start of the next session's load until the sweep has restored
-// everything. The sweep takes less time if fewer sessions suffice for the verdicts, and more if dwells or
-// longer windows follow.
+// everything. The sweep takes less time if fewer sessions suffice for the verdict.
 func (s *Sessions) TimeLeft() time.Duration {
-	lasts, after := underLoad(s.plan, s.window), max(int(s.plan.Sessions)-s.Valid-1, 0)
-	if s.Dwells > 0 {
-		lasts, after = dwellsUnderLoad, 0
+	if s.Quick() {
+		return underLoad(s.plan) + restoreOf(s.plan)
 	}
-	return lasts + time.Duration(after)*s.Expected().Time + restoreOf(s.plan)
+	lasts, after := longUnderLoad(s.spec), max(s.maxSessions()-s.Valid-1, 0)
+	if s.Long == 0 {
+		lasts, after = underLoad(s.plan), s.maxSessions()
+	}
+	each := s.costOfNext(max(s.leader, 1)).Time
+	if s.Daily() {
+		each += betweenDays
+	}
+	return lasts + time.Duration(after)*each + restoreOf(s.plan)
 }
 
-// Decided reports whether a candidate needs no more windows: it breaks a constraint, or the verdict of its
-// windows is neither Inconclusive nor Invalid. For the verdict Superior, the candidate must also be known to
-// keep all constraints. More windows would not answer the remaining questions, such as whether settings that
-// stay applied for minutes are equivalent.
+// Decided reports whether a candidate needs no more windows: it breaks a constraint, or its assessment is neither
+// Inconclusive nor Invalid, and confirmed by the randomisation test. For the verdict Superior, the candidate must
+// also be known to keep all constraints.
 func Decided(f session.Finding) bool {
-	switch f.Windows.Verdict {
-	case stats.Inconclusive, stats.Invalid:
-		return f.Breaks()
-	case stats.Superior:
-		return f.Breaks() || f.Keeps()
-	default:
+	switch {
+	case f.Breaks():
 		return true
+	case f.Assessment.Verdict == stats.Inconclusive, f.Assessment.Verdict == stats.Invalid, f.Unconfirmed:
+		return false
+	case f.Assessment.Verdict == stats.Superior:
+		return f.Keeps()
 	}
+	return true
 }
 
 // rankOf returns the rank of a candidate. Winners have the highest rank, and candidates that break a
@@ -461,18 +280,21 @@ func rankOf(f session.Finding) int {
 	}
 }
 
-// Best returns the winner. Without a winner, it returns the candidate closest to winning; 0 without a valid
-// session.
+// Best returns the leader. Without a leader, it returns the winner of the short windows or, if there is none, the
+// candidate closest to winning; 0 without a valid session.
 func (s *Sessions) Best() int {
-	if s.Valid == 0 {
+	switch {
+	case s.Short == 0 && s.Valid == 0:
 		return 0
+	case s.leader > 0:
+		return s.leader
 	}
 	higher := !s.spec.Objective.Metric.LowerIsBetter()
 	best := 1
 	for c := 2; c <= len(s.Findings); c++ {
 		a, b := s.of(c), s.of(best)
 		rank, before := rankOf(a), rankOf(b)
-		if rank > before || rank == before && (a.Windows.Ratio > b.Windows.Ratio) == higher && a.Windows.Ratio != b.Windows.Ratio {
+		if rank > before || rank == before && (a.Assessment.Ratio > b.Assessment.Ratio) == higher && a.Assessment.Ratio != b.Assessment.Ratio {
 			best = c
 		}
 	}
@@ -489,68 +311,89 @@ func (s *Sessions) Winner() int {
 	return 0
 }
 
-// MayKeep reports whether the winner's settings may stay. The verdict has to hold for this cluster in
-// general, and not only for this hour or for switched windows.
-func (s *Sessions) MayKeep() bool {
-	w := s.Winner()
-	return w > 0 && s.of(w).Claim == switchback.General
+// Scope returns the scope of the verdict on the best candidate.
+func (s *Sessions) Scope(*sweep.Conclusion) v1alpha1.SweepScope {
+	return scopeOf(s.of(max(s.Best(), 1)).Scope)
 }
 
-// Claim returns the scope of the verdict on the best candidate.
-func (s *Sessions) Claim() v1alpha1.SweepClaim {
-	switch s.of(max(s.Best(), 1)).Claim {
-	case switchback.ThisHour:
-		return v1alpha1.ClaimThisHour
-	case switchback.SwitchedWindows:
-		return v1alpha1.ClaimSwitchedWindows
-	case switchback.General:
-	}
-	return v1alpha1.ClaimThisCluster
+func scopeOf(s switchback.Scope) v1alpha1.SweepScope {
+	return [...]v1alpha1.SweepScope{
+		switchback.Windows: v1alpha1.ScopeWindows, switchback.Pool: v1alpha1.ScopePool,
+		switchback.Pools: v1alpha1.ScopePools, switchback.Days: v1alpha1.ScopeCluster,
+	}[s]
 }
 
-// Decision returns the next step as the planner would: a session, or the end. Before a session, configurations
-// are rehearsed: applied and proven one by one, without load. The argument named rehearses is the configuration
-// to rehearse next.
-func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
+// Number implements [Design].
+func (s *Sessions) Number() int { return len(s.trials) + 1 }
+
+// Next implements [Design].
+func (s *Sessions) Next() sweep.Decision {
 	if s.Stop == "" {
-		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
+		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Number(), LengthFactor: 1}}
 	}
-	c := &sweep.Conclusion{Sentence: s.Sentence(planner), Winner: s.Winner()}
+	c := &sweep.Conclusion{Sentence: s.Sentence(), Winner: s.Winner()}
 	c.Best = s.Best()
 	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
 }
 
+// ContinuesBlock implements [Design]: the blocks of windows are within a trial.
+func (*Sessions) ContinuesBlock() bool { return false }
+
+// Enter implements [Design].
+func (s *Sessions) Enter(t v1alpha1.Trial) (Design, error) {
+	return SessionsOf(s.spec, s.plan, append(slices.Clip(s.trials), t))
+}
+
+// Record implements [Design].
+func (s *Sessions) Record(time.Time) (func(*v1alpha1.CephTuningSweepStatus), error) {
+	outcome, err := s.Judge(nil)
+	if err != nil {
+		return nil, err
+	}
+	outcome.Verdict, outcome.Scope, outcome.Summary, outcome.Patches = "", "", "", nil
+	return func(status *v1alpha1.CephTuningSweepStatus) {
+		status.Trials, status.Runs = s.trials, nil
+		outcome.Write(status)
+		progress := s.Progress()
+		status.Progress = &progress
+	}, nil
+}
+
 // Sentence states the outcome for the best candidate in plain English. The recommendation before it has the
 // other candidates.
-func (s *Sessions) Sentence(planner *sweep.Planner) string {
+func (s *Sessions) Sentence() string {
 	best := s.Best()
 	if best == 0 {
 		return fmt.Sprintf("There is no verdict, because %s.", s.Stop)
 	}
-	f, name := s.of(best), NameOf(best, planner.Configurations()[best])
-	a := f.Windows
+	f, name := s.of(best), NameOf(best, s.Configurations()[best])
+	a := f.Assessment
 	if a.Ratio == 0 || f.Verdict == stats.Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", name, s.Stop)
 	}
-	claim := string(f.Claim)
-	if f.Claim == switchback.SwitchedWindows {
-		claim = "in switched windows only"
-		if s.Quick() {
-			claim += ", " + string(switchback.ThisHour)
-		}
-	}
-	says := fmt.Sprintf("is %s %s", f.Verdict, claim)
-	if f.Verdict == stats.Inconclusive {
-		says = fmt.Sprintf("leads, not proven, %s", claim)
-	}
-	better := "higher"
+	better, worse := "higher", a.Ratio < 1
 	if s.spec.Objective.Metric.LowerIsBetter() {
-		better = "lower"
+		better, worse = "lower", a.Ratio > 1
 	}
-	text := fmt.Sprintf("%s %s: %s times the baseline (%s to %s; %s is better), by %s in %s.",
-		name, says, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High), better,
-		s.amount(best), plural(s.Valid, "session"))
-	return text + s.ofConstraints(f) + s.ofDwells(best) + s.caveat(f)
+	says := fmt.Sprintf("is %s %s", f.Verdict, s.scopeText(f))
+	switch {
+	case f.Verdict == stats.Inconclusive && worse:
+		says = "trails the baseline, not proven, " + s.scopeText(f)
+	case f.Verdict == stats.Inconclusive:
+		says = "leads, not proven, " + s.scopeText(f)
+	}
+	text := fmt.Sprintf("%s %s: %s times the baseline (%s to %s; %s is better), %s.",
+		name, says, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High), better, s.amount(f, best))
+	return text + s.ofConstraints(f) + unseen(f) + s.caveat(f)
+}
+
+// unseen says which stalls a verdict allows for; "" for a verdict that claims no difference.
+func unseen(f session.Finding) string {
+	share := f.Assessment.UnseenStalls()
+	if share == 0 || f.Verdict != f.Assessment.Verdict {
+		return ""
+	}
+	return fmt.Sprintf(" Stalls for up to %s of the time would not undo this; longer ones may have gone unseen.", percentText(share))
 }
 
 // ofConstraints says which constraints prevent a win; "" if no constraint does.
@@ -561,63 +404,48 @@ func (s *Sessions) ofConstraints(f session.Finding) string {
 	return " It does not win: " + sweep.NotKept(f.Constraints) + "."
 }
 
-// ofDwells states the result of a candidate's dwells; "" if its dwells were not measured.
-func (s *Sessions) ofDwells(candidate int) string {
-	k, has := s.dwells[candidate]
-	if !has {
-		return ""
+// scopeText says what the verdict on a candidate speaks for.
+func (s *Sessions) scopeText(f session.Finding) string {
+	pool := "this pool"
+	if s.spec.Template.Target.ScratchPool != nil && f.Scope != switchback.Windows {
+		pool = plural(f.Sessions, "pool")
 	}
-	agree := "which agrees"
-	if s.of(candidate).Contradict {
-		agree = "which contradicts the windows"
+	switch f.Scope {
+	case switchback.Windows:
+		return "on this pool, in this hour, in switched windows"
+	case switchback.Days:
+		return fmt.Sprintf("on this cluster, by %s on %s", pool, plural(f.Sessions, "day"))
+	default:
+		return fmt.Sprintf("on %s, in this hour", pool)
 	}
-	return fmt.Sprintf(" When each setting stayed applied for %d minutes, twice, the ratio was %s, %s.", int(session.DwellTime.Minutes()), ratioText(math.Exp(k.LogRatio)), agree)
 }
 
 // caveat names a question that the sessions have left open, and says how to answer it; "" without such a
 // question.
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
-	case f.Remedy == switchback.DoubleWindow:
-		return fmt.Sprintf(" Windows of %v show the effect of the previous setting: %s", s.window, s.adviceFor(fmt.Sprintf("windows of %v", 2*s.window), s.linesOfSession()))
-	case f.Remedy == switchback.UseBlocks:
-		return fmt.Sprintf(" Windows of %v, the longest, show the effect of the previous setting: set strategy.design to Blocks and change runID.", s.window)
-	case f.Contradict:
-		return " Use design Blocks, in which a setting stays applied for a whole run."
-	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return " In switched windows they are equivalent, but settings that stay applied for minutes were not measured: " + s.adviceForDwells(f)
+	case f.CarryOver:
+		return " Short windows show the effect of the previous setting: " + s.longer()
+	case f.NeedsLong:
+		return " Short windows cannot show how a setting acts for longer: " + s.longer()
+	case f.Unconfirmed:
+		return " Random orders of the windows give such a result too often: use more pairs."
 	case whyOf(f) == string(stats.Starved):
 		return "" // More windows on these hosts would not help, and the notes say so.
-	case f.Windows.Verdict == stats.Inconclusive:
-		return s.missing(f.Windows)
-	case f.Claim == switchback.SwitchedWindows:
-		return " The load writes, and a setting may delay work for minutes, which was not measured: " + s.adviceForDwells(f)
+	case f.Assessment.Verdict == stats.Inconclusive:
+		return s.missing(f)
+	case f.Scope == switchback.Windows:
+		return " What a setting causes after a few seconds was not measured: " + s.longer()
 	}
 	return ""
 }
 
-// adviceForDwells says how to measure settings that stay applied for minutes. A sweep measures no dwells of a
-// candidate that is Inferior or breaks a constraint, because dwells cannot make such a candidate win.
-func (s *Sessions) adviceForDwells(f session.Finding) string {
-	switch {
-	case f.Breaks(), f.Windows.Verdict == stats.Inferior:
-		return "design Blocks measures that."
-	case s.Quick():
-		return "use 3 or more sessions, which end with dwells, or design Blocks."
+// longer says how to measure settings that stay applied for longer.
+func (s *Sessions) longer() string {
+	if s.Quick() {
+		return fmt.Sprintf("use sessions: %d.", switchback.DefaultSessions)
 	}
-	return s.adviceFor("dwells", 1)
-}
-
-// adviceFor says how to measure the dwells or longer windows with which the sweep could not continue. The first
-// argument names them, as a part of the sentence; they need this number of lines in the ledger.
-func (s *Sessions) adviceFor(what string, lines int) string {
-	switch {
-	case s.lines+lines > sweep.MaxLedger:
-		return fmt.Sprintf("status.runs has no room for %s. Use fewer sessions, or design Blocks.", what)
-	case s.tooManyVoid:
-		return fmt.Sprintf("too many sessions were void to continue with %s. Read their events, or use design Blocks.", what)
-	}
-	return fmt.Sprintf("give the budget room for %s, or use design Blocks.", what)
+	return s.Stop + "."
 }
 
 // mostSessions is the largest number of sessions that the API accepts.
@@ -626,29 +454,26 @@ const mostSessions = 12
 // mostMissing is the largest number of missing pairs or sessions that a message names.
 const mostMissing = 1000
 
-// missing says how many more sessions a decision needs or, for a single session, how many more pairs of
-// windows. If a sweep or a session cannot have so many, the text also says how to get a decision. If no
-// number of pairs or sessions up to mostMissing would decide, it says that more windows would not decide. The
-// text always ends with the requirements of the verdict Equivalent.
-func (s *Sessions) missing(a stats.Assessment) string {
-	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
-	equivalent := "dwells, in which a setting stays applied for minutes"
-	if s.Quick() {
+// missing says how many more sessions a decision needs or, for short windows, how many more pairs of windows. If
+// a sweep or a session cannot have so many, the text also says how to get a decision. If no number of pairs or
+// sessions up to mostMissing would decide, it says that more windows would not decide.
+func (s *Sessions) missing(f session.Finding) string {
+	m, of, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
+	if f.Scope == switchback.Windows {
 		m.Needed, of = m.Needed*s.pairsOfGroup(), "pair of windows"
-		most, more = fmt.Sprintf("a session has at most %d: use 3 or more sessions", switchback.LastLook), switchback.LastLook-a.Runs*s.pairsOfGroup()
-		equivalent = "3 or more sessions, which end with dwells, or design Blocks"
+		most, more = fmt.Sprintf("a session has at most %d: use sessions: %d", switchback.LastLook, switchback.DefaultSessions), switchback.LastLook-f.Assessment.Runs*s.pairsOfGroup()
 	}
 	if m.Needed == 0 || m.Needed > mostMissing {
-		return fmt.Sprintf(" More windows would not decide; the verdict Equivalent needs %s.", equivalent)
+		return " More windows would not decide."
 	}
 	text := fmt.Sprintf(" About %s would decide", countMore(m.Needed, of))
-	if m.Toward == stats.Equivalent {
+	if m.Toward == stats.Equivalent && f.Scope == switchback.Windows {
 		text = fmt.Sprintf(" About %s would show that windows are equivalent", countMore(m.Needed, of))
 	}
 	if m.Needed > more {
 		text += ", but " + most
 	}
-	return text + fmt.Sprintf("; the verdict Equivalent needs %s.", equivalent)
+	return text + "."
 }
 
 func countMore(n int, of string) string {
@@ -659,22 +484,25 @@ func countMore(n int, of string) string {
 	return strings.TrimSpace(fmt.Sprintf("%d more %ss %s", n, first, rest))
 }
 
-// amount says how many pairs of windows count for a candidate.
-func (s *Sessions) amount(candidate int) string {
+// amount says what the verdict on a candidate is based on.
+func (s *Sessions) amount(f session.Finding, candidate int) string {
+	if f.Scope != switchback.Windows {
+		long := longWindowOf(s.spec)
+		return fmt.Sprintf("by %s of windows of %v in which settings had settled for %v", plural(f.Sessions, "pair"), long, session.SettleTime(long))
+	}
 	pairs := 0
-	for _, sum := range s.judged {
+	for _, sum := range s.short {
 		for _, e := range sum.Objective {
 			if e.Candidate == candidate {
 				pairs += e.Groups
 			}
 		}
 	}
-	pairs *= s.pairsOfGroup()
-	if s.Superseded > 0 {
-		return fmt.Sprintf("%s of windows of %v", plural(pairs, "pair"), s.window)
-	}
-	return plural(pairs, "pair") + " of windows"
+	return fmt.Sprintf("by %s of windows of %v", plural(pairs*s.pairsOfGroup(), "pair"), windowOf(s.plan))
 }
+
+// name returns the name of a candidate in sentences without a planner.
+func (s *Sessions) name(candidate int) string { return fmt.Sprintf("configuration %d", candidate) }
 
 // pairsOfGroup returns how many pairs of windows each candidate has in a group. A session of one candidate has
 // groups of two pairs, called quads. A session of several candidates has groups of one pair for each candidate,
@@ -695,15 +523,15 @@ func plural(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-// Outcome returns the summary of the sessions for status. It has verdicts only after the last session.
-func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]string) (Outcome, error) {
-	configurations := planner.Configurations()
-	runs := int32(s.Valid) //nolint:gosec // At most MaxLedger.
-	out := Outcome{Configurations: []v1alpha1.ConfigurationResult{{Index: 0, Name: NameOf(0, configurations[0]), Runs: runs}}}
+// Judge implements [Design]. Before the last session, the outcome has no verdicts.
+func (s *Sessions) Judge(pools map[v1alpha1.PoolName]string) (Outcome, error) {
+	configurations := s.Configurations()
+	out := Outcome{Configurations: []v1alpha1.ConfigurationResult{rowOf(0, configurations, s.Short+s.Valid)}}
 	best := s.Best()
 	for c := 1; c < len(configurations); c++ {
-		row, f := v1alpha1.ConfigurationResult{Index: int32(c), Name: NameOf(c, configurations[c]), Runs: runs}, s.of(c)
-		if a := f.Windows; s.Valid > 0 && a.Ratio > 0 {
+		f := s.of(c)
+		row := rowOf(c, configurations, s.sessionsOf(f))
+		if a := f.Assessment; a.Ratio > 0 {
 			row.Ratio = figure.Decimal(a.Ratio)
 			row.Low, row.High = interval(a.Interval)
 		}
@@ -712,11 +540,12 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 		}
 		out.Configurations = append(out.Configurations, row)
 	}
-	if best > 0 && s.of(best).Windows.Ratio > 0 {
+	out.figures(s.spec, s.trials, best)
+	if best > 0 && s.of(best).Assessment.Ratio > 0 {
 		f := s.of(best)
 		// The effect is the ratio that the windows measured, but the verdict may differ from the verdict of
 		// the windows.
-		out.lead(best, stats.Assessment{Ratio: f.Windows.Ratio, Verdict: f.Verdict}, f.Constraints)
+		out.lead(best, stats.Assessment{Ratio: f.Assessment.Ratio, Verdict: f.Verdict}, f.Constraints)
 		if f.Verdict != stats.Inferior {
 			out.Constraints = constraintResults(s.spec, f.Constraints)
 		}
@@ -724,22 +553,27 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	if s.Stop == "" {
 		return out, nil
 	}
-	out.Verdict, out.Claim = v1alpha1.SweepVerdict(s.of(max(best, 1)).Verdict), s.Claim()
-	line := recommendation{spec: s.spec, configurations: configurations, rows: out.Configurations, leader: best, winner: s.Winner(), claim: out.Claim}
-	out.Summary = summaryOf(line, s.Sentence(planner), s.notes()+closedLoopOf(s.spec))
-	if w := s.Winner(); w > 0 {
-		var err error
-		if out.Patches, err = Patches(s.spec, configurations[w].Values, pools); err != nil {
-			return Outcome{}, err
+	out.Verdict, out.Scope = v1alpha1.SweepVerdict(s.of(max(best, 1)).Verdict), s.Scope(nil)
+	line := recommendation{spec: s.spec, configurations: configurations, rows: out.Configurations, leader: best, winner: s.Winner(), scope: out.Scope, switched: s.switched()}
+	err := out.advise(line, s.Sentence(), "", s.notes(), pools)
+	return out, err
+}
+
+// switched returns the candidates whose verdict speaks for switched windows only, if the best candidate's speaks for
+// more.
+func (s *Sessions) switched() (candidates []int) {
+	for i, f := range s.Findings {
+		if f.Scope == switchback.Windows && s.Scope(nil) != v1alpha1.ScopeWindows {
+			candidates = append(candidates, i+1)
 		}
 	}
-	return out, nil
+	return candidates
 }
 
 // notes returns the notes on the marks of the sessions that count. Each session has windows of the baseline.
 func (s *Sessions) notes() string {
 	var m marked
-	for _, sum := range s.judged {
+	for _, sum := range slices.Concat(s.short, s.long) {
 		m.add(sum.Mark, true)
 	}
 	withheld := slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return whyOf(f) == string(stats.Starved) })
@@ -750,44 +584,48 @@ func (s *Sessions) notes() string {
 type windowsReason string
 
 const (
-	reasonCarryOver        windowsReason = "CarryOver"
-	reasonDwellsContradict windowsReason = "DwellsContradict"
-	reasonNoDwells         windowsReason = "NoDwells"
+	reasonCarryOver   windowsReason = "CarryOver"
+	reasonShort       windowsReason = "NoLongWindows"
+	reasonUnconfirmed windowsReason = "RandomisationOpen"
 )
 
 // whyOf returns one word: a windowsReason, or that the candidate breaks a constraint. Otherwise, it is the first
 // reason for the verdict of the windows; "" for a verdict without reasons.
 func whyOf(f session.Finding) string {
 	switch {
-	case f.Remedy != switchback.None:
+	case f.CarryOver:
 		return string(reasonCarryOver)
-	case f.Contradict:
-		return string(reasonDwellsContradict)
 	case f.Breaks():
 		return string(sweep.ConstraintBroken)
-	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return string(reasonNoDwells)
-	case len(f.Windows.Reasons) > 0:
-		return string(f.Windows.Reasons[0].Code)
+	case f.NeedsLong:
+		return string(reasonShort)
+	case f.Unconfirmed:
+		return string(reasonUnconfirmed)
+	case len(f.Assessment.Reasons) > 0:
+		return string(f.Assessment.Reasons[0].Code)
 	}
 	return ""
 }
 
-// Progress returns the progress of the sweep. CompletedRuns and TotalRuns include the superseded sessions.
-func (s *Sessions) Progress() v1alpha1.Progress {
-	total := max(int(s.plan.Sessions), s.Valid)
-	if s.Stop != "" {
-		total = s.Valid
+// sessionsOf returns how many sessions the verdict on a candidate is based on.
+func (s *Sessions) sessionsOf(f session.Finding) int {
+	if f.Scope == switchback.Windows {
+		return s.Short
 	}
-	summary := fmt.Sprintf("%d/%d sessions", s.Valid, total)
-	switch {
-	case s.Dwells > 0:
-		summary = plural(s.Valid, "session") + ", dwells"
-	case s.Superseded > 0:
-		summary += fmt.Sprintf(", windows of %v", s.window)
+	return f.Sessions
+}
+
+// Progress returns the progress of the sweep.
+func (s *Sessions) Progress() v1alpha1.Progress {
+	done, total := s.Short+s.Valid, plannedSessions(s.plan)
+	if s.Stop != "" {
+		total = done
+	}
+	summary := fmt.Sprintf("%d/%d sessions", done, total)
+	if s.Long > 0 {
+		summary += ", long windows"
 	}
 	return v1alpha1.Progress{
-		Summary:       summary,
-		CompletedRuns: int32(s.Superseded + s.Valid), TotalRuns: int32(s.Superseded + total), //nolint:gosec // At most MaxLedger.
+		Summary: summary, CompletedRuns: int32(done), TotalRuns: int32(total), //nolint:gosec // At most MaxLedger.
 	}
 }

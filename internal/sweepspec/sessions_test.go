@@ -1,7 +1,6 @@
 package sweepspec
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,12 +17,15 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/fitness"
+	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-const switchedPatch = `{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}], objective: {phase: write, metric: IOPS, minimumEffect: 10%, equivalence: 5%}, confidence: "0.95", strategy: {design: Interleaved, interleaved: {sessions: 1}}, guardrails: {maxFailedRuns: 1}}`
+const switchedPatch = `{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}], objective: {phase: write, metric: IOPS, minimumEffect: 10%, equivalence: ` +
+	`5%}, confidence: "0.95", strategy: {design: Interleaved, interleaved: {sessions: 1}}, guardrails: {maxFailedRuns: 1}}`
 
 // twoCandidates has two candidates in sessions with one look.
 var twoCandidates = strings.NewReplacer(`["1"]`, `["1", "512"]`, "{sessions: 1}", "{sessions: 1, pairs: 8}").Replace(switchedPatch)
@@ -43,28 +45,102 @@ func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep
 	return spec, plan, planner
 }
 
+// sessionTrial returns the trial of a session of 240 seconds that wrote 7 MiB.
+func sessionTrial(number int, long bool, mark fitness.Mark, entries ...switchback.Entry) v1alpha1.Trial {
+	t, _ := NewSessionTrial(number, long, session.Summary{Objective: entries, Mark: mark}, true, nil, SessionCost{Seconds: 240, MiB: 7})
+	return t
+}
+
+// longOf returns the trial of a session of long windows of candidate 1.
+func longOf(number int, mean float64) v1alpha1.Trial {
+	return sessionTrial(number, true, "", switchback.Entry{Candidate: 1, Groups: 1, Mean: mean})
+}
+
+// failedSession returns the trial of a session that failed.
+func failedSession(number int) v1alpha1.Trial {
+	return InvalidSession(number, v1alpha1.TrialFailed, SessionCost{Seconds: 10})
+}
+
+// sessionsInStatus returns the sessions of trials that were written into status, and their outcome.
+func sessionsInStatus(t *testing.T, patch string, trials []v1alpha1.Trial) (*Sessions, Outcome) {
+	t.Helper()
+	spec, plan, _ := sessionPlan(t, patch)
+	s, err := SessionsOf(spec, plan, trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Judge(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, out
+}
+
 func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
-	entries := []SessionEntry{
-		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.203973, StdDev: 0.0123, P: 0.9992, Late: -0.51, Lag: 1.22}, Seconds: 260, MiB: 4096, Validity: v1alpha1.SweepSessionValid},
-		VoidSession(2, v1alpha1.SweepSessionInterrupted, 70, 12),
-		dwellsOf(3, 1, stats.Contrast{LogRatio: -0.01, StdDev: 0.04, Runs: 4}, 1100, 7),
-		Marked([]SessionEntry{dwellsOf(4, 1, stats.Contrast{LogRatio: -0.01, StdDev: 0.04, Runs: 4}, 1100, 7)}, fitness.Throttled)[0],
+	entry := func(candidate int, mean float64) switchback.Entry {
+		return switchback.Entry{
+			Candidate: candidate, Groups: 4, Mean: mean, StdDev: 0.0123, Late: -0.51, Lag: 1.22,
+			P: stats.PValues{Superior: 1, AnyGain: 0.9992, Loss: 0.0008, Small: 0},
+		}
 	}
-	lines := WriteSessions(entries)
-	again, err := ReadSessions(lines)
-	if diff := cmp.Diff(entries, again); err != nil || diff != "" {
-		t.Errorf("%q, %v, -want +got:\n%s", lines, err, diff)
+	want := session.Summary{
+		Objective: []switchback.Entry{entry(1, -1.203973), entry(2, 0)}, Mark: fitness.Throttled,
+		Constraints: [][]switchback.Entry{{entry(1, 0.1), entry(2, math.Log(412e6))}, {entry(1, math.Log(0.00057)), entry(2, 0.2)}},
 	}
-	longest := WriteSessions([]SessionEntry{{
-		Entry:   switchback.Entry{Session: 120, Candidate: 64, Groups: 999, Mean: -12.345678, StdDev: 12.345678, P: 0.1234, Late: -3.29, Lag: -3.29},
-		Seconds: 1 << 40, MiB: 1 << 40, Validity: v1alpha1.SweepSessionInterrupted,
-	}})
-	if text, _ := json.Marshal(longest[0]); len(text) > 96 {
-		t.Errorf("%s has %d bytes", text, len(text))
+	trial, why := NewSessionTrial(3, false, want, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
+	if why != "" || trial.State != v1alpha1.TrialValid || trial.Windows != v1alpha1.WindowsShort || trial.DurationSeconds != maxSeconds || trial.WrittenMebibytes != maxMebibytes {
+		t.Errorf("%+v, %q", trial, why)
 	}
-	for _, line := range []v1alpha1.SweepRun{"", "1 1 4", lines[0] + " x", "1 1 4 x 0 0 0 0 1s 1Mi Valid", "1 1 4 0 0 0 0 0 1s 1Mi Fine"} {
-		if _, err := ReadSessions([]v1alpha1.SweepRun{line}); !errors.Is(err, sweep.ErrLedger) {
-			t.Errorf("%q: %v", line, err)
+	got, err := summaryOfTrial(&trial, 2)
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6)); err != nil || diff != "" {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	again, _ := NewSessionTrial(3, false, got, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
+	if diff := cmp.Diff(trial, again); diff != "" {
+		t.Errorf("written again, -want +got:\n%s", diff)
+	}
+}
+
+func TestInvalidSessionsSayWhy(t *testing.T) {
+	void := switchback.Entry{Candidate: 1, Groups: 4, Void: true}
+	for name, c := range map[string]struct {
+		has  bool
+		err  error
+		long bool
+		of   switchback.Entry
+		want v1alpha1.TrialReason
+	}{
+		"an error":              {true, errors.New("x"), false, void, v1alpha1.TrialFailed},
+		"no look yet":           {false, nil, false, switchback.Entry{}, v1alpha1.TrialTooShort},
+		"one block":             {true, nil, false, switchback.Entry{Groups: 1}, v1alpha1.TrialTooShort},
+		"one long block counts": {true, nil, true, switchback.Entry{Groups: 1}, ""},
+		"uneven":                {true, nil, false, void, v1alpha1.TrialUneven},
+	} {
+		got, why := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.of}}, c.has, c.err, SessionCost{})
+		if got.Reason != c.want || (why == "") != (c.want == "") || (got.State == v1alpha1.TrialValid) != (c.want == "") {
+			t.Errorf("%s: %+v, %q", name, got, why)
+		}
+	}
+}
+
+func TestSessionsThatNoOperatorWrote(t *testing.T) {
+	spec, plan, _ := sessionPlan(t, switchedPatch)
+	for name, edit := range map[string]func(*v1alpha1.Trial){
+		"of another number":         func(t *v1alpha1.Trial) { t.Number = 2 },
+		"invalid without a reason":  func(t *v1alpha1.Trial) { t.State = v1alpha1.TrialInvalid },
+		"valid with a reason":       func(t *v1alpha1.Trial) { t.Reason = v1alpha1.TrialFailed },
+		"with an unknown reason":    func(t *v1alpha1.Trial) { t.State, t.Reason = v1alpha1.TrialInvalid, "Fine" },
+		"without comparisons":       func(t *v1alpha1.Trial) { t.Comparisons = nil },
+		"with a ratio of no number": func(t *v1alpha1.Trial) { t.Comparisons[0].Ratio = "half" },
+		"with an unasked constraint": func(t *v1alpha1.Trial) {
+			t.Comparisons[0].Constraints = []v1alpha1.TrialConstraint{{Value: "1", Deviation: "0"}}
+		},
+		"with a p-value of no number": func(t *v1alpha1.Trial) { t.Comparisons[0].Randomization.PLoss = "" },
+	} {
+		trial := sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4})
+		edit(&trial)
+		if _, err := SessionsOf(spec, plan, []v1alpha1.Trial{trial}); !errors.Is(err, sweep.ErrLedger) {
+			t.Errorf("%s: %v, want ErrLedger", name, err)
 		}
 	}
 }
@@ -86,17 +162,23 @@ func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
 		"Auto with blocks":         {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 3, max: 6}", 1), allows, v1alpha1.DesignBlocks, "", "The spec sets a number of blocks."},
 		"Auto with default blocks": {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 4, max: 12}, confirmationBlocks: 8", 1), allows, v1alpha1.DesignInterleaved, "", ""},
 		"Auto with caches":         {strings.Replace(auto, "{parameters", "{template: {osdCaches: DropBeforePhase}, parameters", 1), allows, v1alpha1.DesignBlocks, "", "Caches of OSDs"},
-		"Auto with a constraint":   {strings.Replace(auto, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
-		"blocks":                   {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, "", ""},
-		"not allowed":              {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched", ""},
-		"two candidates":           {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
-		"seven":                    {strings.Replace(switchedPatch, `["1"]`, `["1", "2", "3", "4", "5", "6", "7"]`, 1), allows, v1alpha1.DesignBlocks, "There are 7 configurations", ""},
-		"a constraint":             {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
+		"Auto with a constraint": {
+			strings.Replace(auto, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows,
+			v1alpha1.DesignInterleaved, "", "",
+		},
+		"blocks":         {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, "", ""},
+		"not allowed":    {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched", ""},
+		"two candidates": {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
+		"seven":          {strings.Replace(switchedPatch, `["1"]`, `["1", "2", "3", "4", "5", "6", "7"]`, 1), allows, v1alpha1.DesignBlocks, "There are 7 configurations", ""},
+		"a constraint": {
+			strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows,
+			v1alpha1.DesignInterleaved, "", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &specOf(t, c.patch).Spec
 			if name != "Auto with two phases" {
-				spec.Template.Phases, _ = onlyPhase(spec)
+				spec.Template.Phases = []v1alpha1.Phase{sessionPhase(spec)}
 			}
 			plan, err := Draft(spec, Facts{Present: Present{"cap": cephvalue.Of("256")}, MaySwitch: c.maySwitch})
 			if err != nil {
@@ -109,12 +191,6 @@ func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
 			}
 		})
 	}
-}
-
-// onlyPhase returns the phase of the objective.
-func onlyPhase(spec *Spec) ([]v1alpha1.Phase, bool) {
-	phase, ok := sessionPhase(spec)
-	return []v1alpha1.Phase{phase}, ok
 }
 
 // What Auto takes for defaults has to be what the schema fills in.
@@ -178,45 +254,58 @@ func TestPlanOfFewBytes(t *testing.T) {
 }
 
 func TestPlanOfSeveralSessions(t *testing.T) {
-	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
-	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() < 30 || general.EstimatedDuration.Minutes() > 43 {
-		t.Errorf("general: %+v", general)
+	six := strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1)
+	_, one, _ := sessionPlan(t, six)
+	numbers := func(p *v1alpha1.SweepPlan) [5]int32 {
+		return [5]int32{p.Sessions, p.Pairs, int32(p.Window.Seconds()), p.MinimumRuns, p.MaximumRuns}
+	}
+	if minutes := one.EstimatedDuration.Minutes(); numbers(one) != [5]int32{6, 1, 60, 3, 6} || one.SmallestEffect == "" || minutes < 20 || minutes > 32 {
+		t.Errorf("one candidate: %+v", one)
+	}
+	_, two, _ := sessionPlan(t, strings.Replace(six, `["1"]`, `["1", "512"]`, 1))
+	if numbers(two) != [5]int32{6, 8, 10, 4, 7} || two.EstimatedDuration.Duration <= one.EstimatedDuration.Duration {
+		t.Errorf("two candidates: %+v", two)
+	}
+	_, daily, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3, daily: true}", 1))
+	if hours := daily.EstimatedDuration.Hours(); hours < 36 || hours > 37 {
+		t.Errorf("three days are planned with %v hours", hours)
 	}
 }
 
 func TestSessionsComeToAnEnd(t *testing.T) {
-	valid := func(number int, mean float64, quads int) SessionEntry {
-		return SessionEntry{Entry: switchback.Entry{Session: number, Candidate: 1, Groups: quads, Mean: mean, StdDev: 0.02}, Seconds: 240, Validity: v1alpha1.SweepSessionValid}
+	short := func(mean float64) v1alpha1.Trial {
+		return sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.02})
 	}
-	void := VoidSession(1, v1alpha1.SweepSessionFailed, 10, 0)
+	lengthy := longOf(1, 0)
+	lengthy.DurationSeconds = 800
 	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 4}", 1)
 	for name, c := range map[string]struct {
 		patch   string
-		entries []SessionEntry
+		entries []v1alpha1.Trial
 		stop    string // a part; "" if it goes on
 		verdict string
 		next    int
 	}{
 		"none yet":                         {switchedPatch, nil, "", "Invalid", 1},
-		"one is enough for the quick mode": {switchedPatch, []SessionEntry{valid(1, -1.2, 4)}, "all sessions", "Inferior", 2},
-		"a void one is drawn again":        {switchedPatch, []SessionEntry{void}, "", "Invalid", 2},
-		"two void ones are too many":       {switchedPatch, []SessionEntry{void, VoidSession(2, v1alpha1.SweepSessionFailed, 10, 0)}, "maxFailedRuns allows 1", "Invalid", 3},
-		"two of three say nothing":         {general, []SessionEntry{valid(1, -1.2, 4), valid(2, -1.2, 4)}, "", "Invalid", 3},
-		"three decide":                     {general, []SessionEntry{valid(1, -1.2, 4), valid(2, -1.21, 4), valid(3, -1.19, 4)}, "the sessions decide", "Inferior", 4},
-		"three do not decide":              {general, []SessionEntry{valid(1, -0.2, 4), valid(2, 0.2, 4), valid(3, 0, 4)}, "", "Inconclusive", 4},
-		"the last one":                     {general, []SessionEntry{valid(1, -0.2, 4), valid(2, 0.2, 4), valid(3, 0, 4), valid(4, 0.1, 4)}, "all sessions", "Inconclusive", 5},
-		"more time than there is":          {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), []SessionEntry{{Entry: valid(1, 0, 4).Entry, Seconds: 1000, Validity: v1alpha1.SweepSessionValid}}, "budget.duration", "Invalid", 2},
+		"one is enough for the quick mode": {switchedPatch, []v1alpha1.Trial{short(-1.2)}, "all sessions", "Inferior", 2},
+		"a void one is drawn again":        {switchedPatch, []v1alpha1.Trial{failedSession(1)}, "", "Invalid", 2},
+		"two void ones are too many":       {switchedPatch, []v1alpha1.Trial{failedSession(1), failedSession(2)}, "maxFailedRuns allows 1", "Invalid", 3},
+		"two of three say nothing":         {general, []v1alpha1.Trial{longOf(1, -1.2), longOf(2, -1.2)}, "", "Invalid", 3},
+		"three decide":                     {general, []v1alpha1.Trial{longOf(1, -1.2), longOf(2, -1.21), longOf(3, -1.19)}, "the sessions decide", "Inferior", 4},
+		"three do not decide":              {general, []v1alpha1.Trial{longOf(1, -0.2), longOf(2, 0.2), longOf(3, 0)}, "", "Inconclusive", 4},
+		"the last one":                     {general, []v1alpha1.Trial{longOf(1, -0.2), longOf(2, 0.2), longOf(3, 0), longOf(4, 0.1)}, "all sessions", "Inconclusive", 5},
+		"more time than there is":          {strings.Replace(general, `guardrails:`, `budget: {duration: 16m}, guardrails:`, 1), []v1alpha1.Trial{lengthy}, "budget.duration", "Invalid", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, c.patch)
+			spec, plan, _ := sessionPlan(t, c.patch)
 			s, err := SessionsOf(spec, plan, c.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(s.Stop, c.stop) || (c.stop == "") != (s.Stop == "") || string(s.Findings[0].Verdict) != c.verdict || s.Next != c.next {
-				t.Errorf("stop %q, verdict %s, next %d", s.Stop, s.Findings[0].Verdict, s.Next)
+			if !strings.Contains(s.Stop, c.stop) || (c.stop == "") != (s.Stop == "") || string(s.Findings[0].Verdict) != c.verdict || s.Number() != c.next {
+				t.Errorf("stop %q, verdict %s, next %d", s.Stop, s.Findings[0].Verdict, s.Number())
 			}
-			out, err := s.Outcome(planner, nil)
+			out, err := s.Judge(nil)
 			if err != nil || (s.Stop == "") != (out.Verdict == "") || len(out.Configurations) != 2 {
 				t.Errorf("outcome %+v, %v", out, err)
 			}
@@ -226,30 +315,30 @@ func TestSessionsComeToAnEnd(t *testing.T) {
 
 // No starved session alone makes Superior or Better.
 func TestStarvedSessionsProveNoGain(t *testing.T) {
-	session := func(number int, mean float64, validity v1alpha1.SweepSessionValidity) SessionEntry {
-		return SessionEntry{Entry: switchback.Entry{Session: number, Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.02}, Seconds: 240, Validity: validity}
-	}
-	gains := func(validities ...v1alpha1.SweepSessionValidity) (all []SessionEntry) {
-		for i, validity := range validities {
-			all = append(all, session(i+1, 0.5+0.01*float64(i%2), validity))
+	gains := func(marks ...fitness.Mark) (all []v1alpha1.Trial) {
+		for i, mark := range marks {
+			all = append(all, sessionTrial(i+1, true, mark, switchback.Entry{Candidate: 1, Groups: 1, Mean: 0.5 + 0.01*float64(i/2)}))
 		}
 		return all
 	}
-	const valid, starved, throttled, below = v1alpha1.SweepSessionValid, v1alpha1.SweepSessionStarved, v1alpha1.SweepSessionThrottled, v1alpha1.SweepSessionBelowRate
+	one := func(mean float64, mark fitness.Mark) []v1alpha1.Trial {
+		return []v1alpha1.Trial{sessionTrial(1, false, mark, switchback.Entry{Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.02})}
+	}
+	const valid, starved, throttled, below = fitness.Mark(""), fitness.Starved, fitness.Throttled, fitness.BelowRate
 	read := strings.Replace(switchedPatch, "parameters:", "template: {phases: [{name: write, fio: {pattern: RandRead, rateIOPS: 300}}]}, parameters:", 1)
 	general := strings.Replace(read, "{sessions: 1}", "{sessions: 6}", 1)
 	for name, c := range map[string]struct {
 		patch   string
-		entries []SessionEntry
+		entries []v1alpha1.Trial
 		verdict v1alpha1.SweepVerdict // "" if it goes on
 		reason  string
 		says    string
 	}{
-		"one that was not":             {read, gains(valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
-		"one that was":                 {read, gains(starved), v1alpha1.VerdictInconclusive, "Starved", "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
-		"one at its CPU limit":         {read, gains(throttled), v1alpha1.VerdictInconclusive, "Starved", "lacked CPU"},
-		"a missed rate is an outcome":  {read, gains(below), v1alpha1.VerdictSuperior, "ThresholdExceeded", "The baseline misses the offered rate, too: lower the rate."},
-		"a loss":                       {read, []SessionEntry{session(1, -0.5, starved)}, v1alpha1.VerdictInferior, "LossShown", ""},
+		"one that was not":             {read, one(0.5, valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
+		"one that was":                 {read, one(0.5, starved), v1alpha1.VerdictInconclusive, "Starved", "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
+		"one at its CPU limit":         {read, one(0.5, throttled), v1alpha1.VerdictInconclusive, "Starved", "lacked CPU"},
+		"a missed rate is an outcome":  {read, one(0.5, below), v1alpha1.VerdictSuperior, "ThresholdExceeded", "The baseline misses the offered rate, too: lower the rate."},
+		"a loss":                       {read, one(-0.5, starved), v1alpha1.VerdictInferior, "LossShown", ". Clients or their hosts lacked CPU in 1 of 1 session."},
 		"three of six are enough":      {general, gains(starved, valid, starved, valid, starved, valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
 		"two of three are not":         {general, gains(starved, valid, valid), "", "", ""},
 		"all six":                      {general, gains(starved, starved, starved, starved, starved, starved), v1alpha1.VerdictInconclusive, "Starved", "in 6 of 6 sessions"},
@@ -258,21 +347,12 @@ func TestStarvedSessionsProveNoGain(t *testing.T) {
 		"some below and some too busy": {general, gains(below, below, valid, starved, starved, starved), v1alpha1.VerdictSuperior, "ThresholdExceeded", "lower the rate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, c.patch)
-			again, err := ReadSessions(WriteSessions(c.entries))
-			if err != nil {
-				t.Fatal(err)
+			s, out := sessionsInStatus(t, c.patch, c.entries)
+			if out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.says) {
+				t.Errorf("%s because %s: %s", out.Verdict, out.Configurations[1].Reason, out.Summary)
 			}
-			s, err := SessionsOf(spec, plan, again)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := s.Outcome(planner, nil)
-			if err != nil || out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.says) {
-				t.Errorf("%s because %s, %v: %s", out.Verdict, out.Configurations[1].Reason, err, out.Summary)
-			}
-			if wins := c.verdict == v1alpha1.VerdictSuperior; wins != (len(out.Patches) > 0) || wins != (s.Winner() > 0) {
-				t.Errorf("winner %d, patches %v", s.Winner(), out.Patches)
+			if wins := c.verdict == v1alpha1.VerdictSuperior; wins != (s.Winner() > 0) {
+				t.Errorf("winner %d", s.Winner())
 			}
 		})
 	}
@@ -280,41 +360,55 @@ func TestStarvedSessionsProveNoGain(t *testing.T) {
 
 func TestTimeLeftIsThatOfAllSessions(t *testing.T) {
 	several := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 4}", 1)
-	valid := func(n int) SessionEntry {
-		return SessionEntry{Entry: switchback.Entry{Session: n, Candidate: 1, Groups: 4, Mean: 0.1 * float64(n%2)}, Seconds: 240, Validity: v1alpha1.SweepSessionValid}
-	}
+	_, quick, _ := sessionPlan(t, switchedPatch)
+	_, plan, _ := sessionPlan(t, several)
+	each, restore := plan.RunDuration.Duration, plan.RestoreDuration.Duration
+	load := 2 * 62 * time.Second
 	for name, c := range map[string]struct {
 		patch   string
-		entries []SessionEntry
-		want    int // sessions
+		entries []v1alpha1.Trial
+		want    time.Duration
 	}{
-		"one session":      {switchedPatch, nil, 1},
-		"four of four":     {several, nil, 4},
-		"the last of four": {several, []SessionEntry{valid(1), valid(2), valid(3)}, 1},
+		"one session":      {switchedPatch, nil, 60*2*12*time.Second + quick.RestoreDuration.Duration},
+		"four of four":     {several, nil, load + 3*each + restore},
+		"the last of four": {several, []v1alpha1.Trial{longOf(1, 0.1), longOf(2, 0), longOf(3, 0.1)}, load + restore},
+		"a day each":       {strings.Replace(several, "sessions: 4", "sessions: 4, daily: true", 1), []v1alpha1.Trial{longOf(1, 0.1), longOf(2, 0)}, load + each + 18*time.Hour + restore},
 	} {
 		spec, plan, _ := sessionPlan(t, c.patch)
 		s, err := SessionsOf(spec, plan, c.entries)
 		if err != nil {
 			t.Fatal(err)
 		}
-		load, restore := time.Duration(plan.Pairs)*2*12*time.Second, plan.RestoreDuration.Duration
-		if got, want := s.TimeLeft(), load+time.Duration(c.want-1)*plan.RunDuration.Duration+restore; got != want || restore == 0 {
-			t.Errorf("%s: %v, want %v", name, got, want)
+		if got := s.TimeLeft(); got != c.want || restore == 0 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
 
-func TestSentenceStatesTheClaim(t *testing.T) {
-	spec, plan, planner := sessionPlan(t, switchedPatch)
-	s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02}, Validity: v1alpha1.SweepSessionValid}})
+func TestDailySessionsLieADayApart(t *testing.T) {
+	spec, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3, daily: true}", 1))
+	ended := time.Date(2026, 11, 29, 17, 19, 0, 0, time.UTC)
+	long, failed := longOf(1, 0.3), failedSession(2)
+	long.EndTime, failed.EndTime = &metav1.Time{Time: ended}, &metav1.Time{Time: ended.Add(20 * time.Hour)}
+	for _, all := range [][]v1alpha1.Trial{{long}, {long, failed}} {
+		s, err := SessionsOf(spec, plan, all)
+		if err != nil || !s.NotBefore.Equal(ended.Add(18*time.Hour)) {
+			t.Errorf("after %d sessions, the next may begin at %v, %v", len(all), s.NotBefore, err)
+		}
+	}
+}
+
+func TestSentenceStatesTheScope(t *testing.T) {
+	spec, plan, _ := sessionPlan(t, switchedPatch)
+	s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.Outcome(planner, nil)
-	if err != nil || out.Claim != v1alpha1.ClaimSwitchedWindows || out.Verdict != v1alpha1.VerdictInferior {
+	out, err := s.Judge(nil)
+	if err != nil || out.Scope != v1alpha1.ScopeWindows || out.Verdict != v1alpha1.VerdictInferior {
 		t.Errorf("%+v, %v", out, err)
 	}
-	for _, part := range []string{"cap=1 is Inferior in switched windows only", "0.301 times the baseline", "8 pairs of windows in 1 session", "a setting may delay work"} {
+	for _, part := range []string{"cap=1 is Inferior on this pool, in this hour, in switched windows", "0.301 times the baseline", "by 8 pairs of windows of 10s", "was not measured: use sessions: 6."} {
 		if !strings.Contains(out.Summary, part) {
 			t.Errorf("%q lacks %q", out.Summary, part)
 		}
@@ -323,13 +417,13 @@ func TestSentenceStatesTheClaim(t *testing.T) {
 
 // A percentile without an offered rate falls with the load. The verdict of sessions says so, too.
 func TestSentenceOfAPercentileWithoutARate(t *testing.T) {
-	spec, plan, planner := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", `template: {phases: [{name: write, fio: {pattern: RandWrite}}]}, guardrails:`, 1))
+	spec, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", `template: {phases: [{name: write, fio: {pattern: RandWrite}}]}, guardrails:`, 1))
 	spec.Objective.Metric = v1alpha1.MetricLatencyP99
-	s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02}, Validity: v1alpha1.SweepSessionValid}})
+	s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := s.Outcome(planner, nil); err != nil || !strings.HasSuffix(out.Summary, closedLoopObjective) {
+	if out, err := s.Judge(nil); err != nil || !strings.HasSuffix(out.Summary, closedLoopNoted) {
 		t.Errorf("%q, %v", out.Summary, err)
 	}
 }
@@ -337,7 +431,8 @@ func TestSentenceOfAPercentileWithoutARate(t *testing.T) {
 // A session costs what its background load writes, and the time of everything before its phase.
 func TestPlanOfASessionWithBackgroundLoad(t *testing.T) {
 	_, plain, _ := sessionPlan(t, switchedPatch)
-	_, loaded, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", `template: {rest: 30s, backgroundLoad: {ramp: 1m, radosBench: {mode: Write}}}, guardrails:`, 1))
+	_, loaded, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:",
+		`template: {rest: 30s, phases: [{name: write, radosBench: {mode: Write}}, {name: aside, radosBench: {mode: Write}}], backgroundLoad: {phase: aside, ramp: 1m}}, guardrails:`, 1))
 	if more := loaded.RunDuration.Duration - plain.RunDuration.Duration; more < 85*time.Second {
 		t.Errorf("a session with a rest of 25 s more and the ramp of a background load is planned %v longer, want at least 1m25s", more)
 	}
@@ -347,42 +442,42 @@ func TestPlanOfASessionWithBackgroundLoad(t *testing.T) {
 }
 
 func TestASummaryHasAllCandidates(t *testing.T) {
-	worse := switchback.Entry{Session: 1, Candidate: 1, Groups: 8, Mean: -2.3, StdDev: 0.1}
+	worse := switchback.Entry{Candidate: 1, Groups: 8, Mean: -2.3, StdDev: 0.1}
 	for name, c := range map[string]struct {
 		same switchback.Entry
 		want string
 	}{
 		"windows are too few": {
-			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
-			"cap=512 leads, not proven, in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows in 1 session." +
-				" About 11 more pairs of windows would show that windows are equivalent; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks.",
+			switchback.Entry{Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
+			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
+				" About 11 more pairs of windows would show that windows are equivalent.",
 		},
 		"windows are enough": {
-			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
-			"cap=512 leads, not proven, in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows in 1 session." +
-				" In switched windows they are equivalent, but settings that stay applied for minutes were not measured: use 3 or more sessions, which end with dwells, or design Blocks.",
+			switchback.Entry{Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
+			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
+				" Short windows cannot show how a setting acts for longer: use sessions: 6.",
 		},
 		"perhaps it is worse": {
-			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
-			"cap=512 leads, not proven, in switched windows only, on this pool, in this hour: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows in 1 session." +
-				" About 12 more pairs of windows would decide; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks.",
+			switchback.Entry{Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
+			"cap=512 trails the baseline, not proven, on this pool, in this hour, in switched windows: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows of 10s." +
+				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, twoCandidates)
-			s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: worse, Validity: v1alpha1.SweepSessionValid}, {Entry: c.same, Validity: v1alpha1.SweepSessionValid}})
+			spec, plan, _ := sessionPlan(t, twoCandidates)
+			s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", worse, c.same)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, s.Sentence(planner)); diff != "" {
+			if diff := cmp.Diff(c.want, s.Sentence()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			out, err := s.Outcome(planner, nil)
+			out, err := s.Judge(nil)
 			if err != nil || out.Configurations[1].Verdict != v1alpha1.VerdictInferior || out.Configurations[2].Verdict != v1alpha1.VerdictInconclusive {
 				t.Errorf("%+v, %v", out, err)
 			}
 			line, rest, _ := strings.Cut(out.Summary, "\n")
-			if rest != c.want || !strings.HasPrefix(line, "512: no difference proven (IOPS ") || !strings.HasSuffix(line, "). 1: 90 % slower. Keep 256.") {
+			if rest != c.want || !strings.HasPrefix(line, "Keep 256. 512: no difference proven (IOPS ") || !strings.HasSuffix(line, "). 1: 90 % slower.") {
 				t.Errorf("summary %q", out.Summary)
 			}
 		})
@@ -391,30 +486,30 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 
 // Advice must be one that can be followed: a session and a sweep have a largest number of pairs and sessions.
 func TestAdviceStaysWithinTheBounds(t *testing.T) {
-	var many []SessionEntry
-	for session, mean := range []float64{-0.06, 0.02, -0.08, 0.03} {
-		many = append(many, SessionEntry{Entry: switchback.Entry{Session: session + 1, Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.05}, Validity: v1alpha1.SweepSessionValid})
+	var many []v1alpha1.Trial
+	for i, mean := range []float64{-0.06, 0.02, -0.08, 0.03} {
+		many = append(many, longOf(i+1, mean))
 	}
 	for name, c := range map[string]struct {
 		patch   string
-		entries []SessionEntry
+		entries []v1alpha1.Trial
 		want    string
 	}{
-		"one session": {switchedPatch, []SessionEntry{
-			{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 20, Mean: -0.03, StdDev: 0.12}, Validity: v1alpha1.SweepSessionValid},
-		}, "but a session has at most 60: use 3 or more sessions; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks."},
+		"one session": {switchedPatch, []v1alpha1.Trial{
+			sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 20, Mean: -0.03, StdDev: 0.12}),
+		}, "but a session has at most 60: use sessions: 6."},
 		"all sessions": {
 			strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,
-			"but a sweep has at most 12: try more pairs in each session; the verdict Equivalent needs dwells, in which a setting stays applied for minutes.",
+			"but a sweep has at most 12: use a longer longWindow.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, c.patch)
+			spec, plan, _ := sessionPlan(t, c.patch)
 			s, err := SessionsOf(spec, plan, c.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.Sentence(planner); !strings.HasSuffix(got, c.want) {
+			if got := s.Sentence(); !strings.HasSuffix(got, c.want) {
 				t.Errorf("%s\nwant it to end with\n%s", got, c.want)
 			}
 		})
@@ -439,7 +534,7 @@ func TestBenchmarkOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := sessions.SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
+	b, err := sessions.Benchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +546,7 @@ func TestBenchmarkOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessions.Next = 2
+	sessions.trials = make([]v1alpha1.Trial, 1)
 	if two, err := sessions.SessionPlan(); err != nil || cmp.Equal(one.Order, two.Order) || len(one.Order) != 36 {
 		t.Errorf("two sessions have one order: %v", err)
 	}
@@ -472,188 +567,98 @@ func TestPoolOfASessionLacksSwitchedOptions(t *testing.T) {
 	}
 	owner := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan}}
 	baseline := sweep.Configuration{Values: map[string]cephvalue.Value{"fast": cephvalue.Of("0")}}
-	b, err := sessions.SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 1, Configuration: baseline})
+	b, err := sessions.Benchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 1, Configuration: baseline})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := b.Spec.Template.Target.ScratchPool.Parameters; len(got) != 1 || got["pg_num"] != "16" {
 		t.Errorf("the pool has %v", got)
 	}
-	want := []Change{{Parameter: "fast", Pool: "cephtune-scratch-data", Option: "fast_read", Value: cephvalue.Of("0")}}
+	want := []Change{{
+		Parameter: "fast", Own: true,
+		Change: tuning.Change{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "cephtune-scratch-data", Option: "fast_read"}, To: cephvalue.Of("0")},
+	}}
 	if diff := cmp.Diff(want, OwnChanges(spec, baseline.Values)); diff != "" {
 		t.Errorf("changes, -want +got:\n%s", diff)
 	}
 }
 
-// readOnly turns a load into one that only reads.
-func readOnly(spec *Spec) {
-	for i := range spec.Template.Phases {
-		if own := spec.Template.Phases[i].RadosBench; own != nil {
-			own.Mode = v1alpha1.RadosBenchRand
+// With several candidates, short windows select the one that long windows measure.
+func TestLongWindowsFollowShortOnes(t *testing.T) {
+	general := strings.Replace(twoCandidates, "{sessions: 1, pairs: 8}", "{sessions: 3}", 1)
+	short := func(first, second, late float64) []v1alpha1.Trial {
+		entry := func(candidate int, mean float64) switchback.Entry {
+			return switchback.Entry{Candidate: candidate, Groups: 8, Mean: mean, StdDev: 0.02, Late: late}
 		}
+		return []v1alpha1.Trial{sessionTrial(1, false, "", entry(1, first), entry(2, second))}
 	}
-}
-
-// After three sessions with such a result, dwells follow, unless windows alone can give the answer.
-func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
-	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3}", 1)
-	const reads = "reads"
-	sessions := func(mean float64) (entries []SessionEntry) {
+	marked := func(mean float64, mark fitness.Mark) (all []v1alpha1.Trial) {
 		for n := range 3 {
-			entries = append(entries, SessionEntry{
-				Entry:   switchback.Entry{Session: n + 1, Candidate: 1, Groups: 4, Mean: mean + 0.002*float64(n), StdDev: 0.02},
-				Seconds: 240, Validity: v1alpha1.SweepSessionValid,
-			})
+			all = append(all, sessionTrial(n+2, true, mark, switchback.Entry{Candidate: 2, Groups: 1, Mean: mean + 0.002*float64(n)}))
+			mark = "" // Only the first has it.
 		}
-		return entries
+		return all
 	}
-	held := func(ratio float64) SessionEntry {
-		return dwellsOf(4, 1, stats.Contrast{LogRatio: math.Log(ratio), StdDev: 0.02, Runs: 4}, 1100, 7)
-	}
+	three := func(mean float64) []v1alpha1.Trial { return marked(mean, "") }
+	standing := strings.Replace(general, "guardrails:", "template: {target: {scratchPool: null, existingPool: {name: p}}}, guardrails:", 1)
 	for name, c := range map[string]struct {
 		patch   string
-		entries []SessionEntry
-		dwells  int // the candidate
+		entries []v1alpha1.Trial
+		long    int // the candidate
 		verdict v1alpha1.SweepVerdict
-		claim   v1alpha1.SweepClaim
+		scope   v1alpha1.SweepScope
+		patches int
 		says    string
 	}{
-		"the same, for a load that reads":    {reads, sessions(0), 1, "", "", ""},
-		"a gain for a load that writes":      {general, sessions(0.3), 1, "", "", ""},
-		"a gain for a load that reads":       {reads, sessions(0.3), 0, "Superior", "ThisCluster", "Superior on this cluster"},
-		"a loss for a load that writes":      {general, sessions(-0.3), 0, "Inferior", "SwitchedWindows", "which was not measured: design Blocks measures that."},
-		"one session alone":                  {strings.Replace(general, "sessions: 3", "sessions: 1", 1), sessions(0)[:1], 0, "Inconclusive", "SwitchedWindows", "use 3 or more sessions"},
-		"a budget without room":              {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(0), 0, "Inconclusive", "SwitchedWindows", "give the budget room"},
-		"they agree that it is the same":     {general, append(sessions(0), held(1.01)), 0, "Equivalent", "ThisCluster", "the ratio was 1.010, which agrees"},
-		"they agree about a gain":            {general, append(sessions(0.3), held(1.35)), 0, "Superior", "ThisCluster", "which agrees"},
-		"they contradict a gain":             {general, append(sessions(0.3), held(0.93)), 0, "Inconclusive", "ThisCluster", "0.930, which contradicts the windows"},
-		"a void session of dwells":           {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0)), 1, "", "", ""},
-		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "too many sessions were void to continue with dwells"},
+		"the better one": {general, short(0.1, 0.3, 0), 2, "", "", 0, "1/4 sessions, long windows"},
+		"a gain": {
+			general, append(short(-0.3, 0.3, 0), three(0.3)...), 0, "Superior", "Pools", 1,
+			"1: 26 % slower in switched windows.\ncap=512 is Superior on 3 pools, in this hour: 1.353 times the baseline (1.346 to 1.359; higher is better), by 3 pairs of windows of 1m0s in " +
+				"which settings had settled for 36s.",
+		},
+		"one is starved":  {general, append(short(-0.3, 0.3, 0), marked(0.3, fitness.Starved)...), 0, "Inconclusive", "Pools", 0, "lacked CPU in 1 of 4 sessions"},
+		"a standing pool": {standing, append(short(-0.3, 0.3, 0), three(0.3)...), 0, "Superior", "Pool", 0, "Superior on this pool, in this hour"},
+		"a loss":          {general, append(short(-0.3, 0.3, 0), three(-0.1)...), 0, "Inferior", "Pools", 0, "cap=512 is Inferior on 3 pools"},
+		"a late effect":   {general, short(0.1, 0.3, 9), 2, "", "", 0, "1/4 sessions"},
+		"the budget is over": {
+			strings.Replace(general, `guardrails:`, `budget: {duration: 15m}, guardrails:`, 1), append(short(-0.3, 0.3, 0), three(0.3)[:2]...), 0, "Superior", "Windows", 0,
+			"was not measured: budget.duration has no room for another session.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, strings.Replace(c.patch, reads, general, 1))
-			if c.patch == reads {
-				readOnly(spec)
-			}
-			entries, err := ReadSessions(WriteSessions(c.entries)) // as status has them
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := SessionsOf(spec, plan, entries)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := s.Outcome(planner, nil)
-			if err != nil || out.Verdict != c.verdict || out.Claim != c.claim || !strings.Contains(out.Summary, c.says) {
-				t.Errorf("%s, %s: %q, %v", out.Verdict, out.Claim, out.Summary, err)
-			}
-			if s.Dwells != c.dwells || (s.Stop == "") != (c.dwells > 0) {
-				t.Errorf("dwells of %d, stop %q, want dwells of %d", s.Dwells, s.Stop, c.dwells)
-			}
-			order, err := s.SessionPlan()
-			if err != nil || order.Dwells != (c.dwells > 0) || order.Candidate() != c.dwells {
-				t.Errorf("plan %+v, %v", order, err)
-			}
-		})
-	}
-}
-
-// Where the setting before shows in the windows after it, new sessions have windows of twice the length, and the
-// old ones do not count.
-func TestCarryOverMakesWindowsLonger(t *testing.T) {
-	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3}", 1)
-	sessions := func(first int, late float64) (entries []SessionEntry) {
-		for n := first; n < first+3; n++ {
-			entries = append(entries, SessionEntry{
-				Entry:   switchback.Entry{Session: n, Candidate: 1, Groups: 4, Mean: -0.3 + 0.002*float64(n), StdDev: 0.02, Late: late},
-				Seconds: 240, Validity: v1alpha1.SweepSessionValid,
-			})
-		}
-		return entries
-	}
-	void := []SessionEntry{VoidSession(4, v1alpha1.SweepSessionFailed, 60, 0)}
-	for name, c := range map[string]struct {
-		patch   string
-		entries []SessionEntry
-		window  time.Duration
-		stop    bool
-		says    string // of the summary, or of the progress if there is no summary yet
-	}{
-		"too early to say":        {general, sessions(1, 3)[:2], 10 * time.Second, false, "2/3 sessions"},
-		"it shows":                {general, sessions(1, 3), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
-		"a void one in between":   {general, slices.Concat(sessions(1, 3), void), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
-		"longer ones decide":      {general, slices.Concat(sessions(1, 3), sessions(4, 0)), 20 * time.Second, true, "by 24 pairs of windows of 20s in 3 sessions"},
-		"it shows in longer ones": {general, slices.Concat(sessions(1, 3), sessions(4, -3)), 40 * time.Second, false, "0/3 sessions, windows of 40s"},
-		"it shows in all":         {general, slices.Concat(sessions(1, 3), sessions(4, -3), sessions(7, 3)), 40 * time.Second, true, "Windows of 40s, the longest, show the effect of the previous setting: set strategy.design to Blocks and change runID."},
-		"one session alone":       {switchedPatch, sessions(1, 3)[:1], 20 * time.Second, false, "0/1 sessions, windows of 20s"},
-		"one longer session":      {switchedPatch, slices.Concat(sessions(1, 3)[:1], sessions(2, 0)[:1]), 20 * time.Second, true, "by 8 pairs of windows of 20s in 1 session"},
-		"a budget without room":   {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(1, 3), 10 * time.Second, true, "give the budget room for windows of 20s"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, c.patch)
-			entries, err := ReadSessions(WriteSessions(c.entries)) // as status has them
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := SessionsOf(spec, plan, entries)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := s.Outcome(planner, nil)
+			s, out := sessionsInStatus(t, c.patch, c.entries)
 			says := out.Summary
 			if says == "" {
 				says = s.Progress().Summary
 			}
-			if err != nil || (s.Stop != "") != c.stop || !strings.Contains(says, c.says) {
-				t.Errorf("stop %q, summary %q, progress %q, %v", s.Stop, out.Summary, s.Progress().Summary, err)
+			if out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(says, c.says) {
+				t.Errorf("%s, %s, %d patches: %q", out.Verdict, out.Scope, len(out.Patches), says)
 			}
-			order, err := s.SessionPlan()
-			if err != nil || order.Window != c.window || order.Timing.WashOut != c.window*3/10 {
-				t.Errorf("windows of %v with a wash-out of %v, %v; want windows of %v", order.Window, order.Timing.WashOut, err, c.window)
+			if order, err := s.SessionPlan(); err != nil || order.Long != c.long || s.Long != c.long || (s.Stop == "") != (c.long > 0) {
+				t.Errorf("long windows of %d, stop %q, want those of %d: plan %+v, %v", s.Long, s.Stop, c.long, order, err)
 			}
-			if more := s.Expected().Time - plan.RunDuration.Duration; s.Dwells == 0 && more != time.Duration(2*plan.Pairs)*(c.window-10*time.Second) {
-				t.Errorf("the next session takes %v longer than planned", more)
+			if c.patches > 0 && !strings.HasPrefix(out.Patches[0].Merge, "# Measured on several pools, in this hour.\n") {
+				t.Errorf("patch %s", out.Patches[0].Merge)
 			}
 		})
 	}
 }
 
-// Windows that become longer add sessions, and the schema bounds status.runs. With six candidates and three
-// constraints, a session has 24 lines of 400.
-func TestTheLedgerHoldsAllSessions(t *testing.T) {
-	patch := strings.NewReplacer("{sessions: 1}", "{sessions: 12}", `["1"]`, `["1", "2", "3", "4", "5", "6"]`, "{parameters",
-		"{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}, {phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters").Replace(switchedPatch)
-	spec, plan, planner := sessionPlan(t, patch)
-	var entries []SessionEntry
-	for n := 1; ; n++ {
-		s, err := SessionsOf(spec, plan, entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Stop != "" {
-			if n != 17 || s.Superseded != 12 || !strings.Contains(s.Stop, "status.runs has no room") || len(entries) > sweep.MaxLedger {
-				t.Errorf("%d sessions of %d lines, %d superseded, stop %q", n-1, len(entries), s.Superseded, s.Stop)
-			}
-			// A larger budget would not help.
-			if text := s.Sentence(planner); !strings.Contains(text, "status.runs has no room for windows of 40s. Use fewer sessions") || strings.Contains(text, "budget") {
-				t.Errorf("summary %q", text)
-			}
-			return
-		}
-		for candidate := range 6 {
-			late := 0.0
-			if n == 12 || n == 16 { // Carry-over shows in the last session, and in the last that the ledger holds.
-				late = 9
-			}
-			entry := switchback.Entry{Session: n, Candidate: candidate + 1, Groups: 8, Mean: 0.2 * float64(n%2*2-1), StdDev: 0.02, Late: late}
-			entries = append(entries, SessionEntry{Entry: entry, Seconds: 240, Validity: v1alpha1.SweepSessionValid})
-			for k := range 3 {
-				figure := entry
-				if k == 1 { // The second constraint limits the level itself.
-					figure.Mean = math.Log(5e6)
-				}
-				entries = append(entries, SessionEntry{Entry: figure, Constraint: k + 1, Seconds: 240, Validity: v1alpha1.SweepSessionConstraint})
-			}
+// KeepBest needs the scope that the spec names; without a name, that of several days.
+func TestKeepBestNeedsItsScope(t *testing.T) {
+	for name, c := range map[string]struct {
+		interleaved, keep string
+		want              bool
+	}{
+		"pools, unnamed": {"{sessions: 3}", "Cluster", false},
+		"pools, named":   {"{sessions: 3}", "Pools", true},
+		"days":           {"{sessions: 3, daily: true}", "Cluster", true},
+	} {
+		spec, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", c.interleaved, 1))
+		spec.KeepScope = v1alpha1.SweepScope(c.keep)
+		s, err := SessionsOf(spec, plan, []v1alpha1.Trial{longOf(1, 0.3), longOf(2, 0.301), longOf(3, 0.299)})
+		if err != nil || s.Winner() != 1 || MayKeep(spec, s.Scope(nil)) != c.want {
+			t.Errorf("%s: winner %d, may keep: %t, %v", name, s.Winner(), MayKeep(spec, s.Scope(nil)), err)
 		}
 	}
 }
@@ -673,45 +678,40 @@ func TestSessionsOfAPlanWithoutWindow(t *testing.T) {
 
 // A win takes a known answer about each constraint, and a broken one rules a candidate out.
 func TestConstraintsOfSessions(t *testing.T) {
-	patch := strings.NewReplacer("{sessions: 1}", "{sessions: 4}", "{parameters", "{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}], parameters").Replace(switchedPatch)
-	session := func(number int, gain, latency, bytes float64) []SessionEntry {
-		line := func(mean float64, constraint int, v v1alpha1.SweepSessionValidity) SessionEntry {
-			return SessionEntry{
-				Entry:      switchback.Entry{Session: number, Candidate: 1, Groups: 4, Mean: mean + 0.002*float64(number), StdDev: 0.02},
-				Constraint: constraint, Seconds: 240, Validity: v,
-			}
+	patch := strings.NewReplacer("{sessions: 1}", "{sessions: 4}", "{parameters",
+		"{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}], parameters").Replace(switchedPatch)
+	one := func(number int, gain, latency, bytes float64) v1alpha1.Trial {
+		entry := func(mean float64) []switchback.Entry {
+			return []switchback.Entry{{Candidate: 1, Groups: 1, Mean: mean + 0.002*float64(number)}}
 		}
-		return []SessionEntry{line(gain, 0, v1alpha1.SweepSessionValid), line(latency, 1, v1alpha1.SweepSessionConstraint), line(math.Log(bytes), 2, v1alpha1.SweepSessionConstraint)}
+		sum := session.Summary{Objective: entry(gain), Constraints: [][]switchback.Entry{entry(latency), entry(math.Log(bytes))}}
+		trial, _ := NewSessionTrial(number, true, sum, true, nil, SessionCost{Seconds: 240})
+		return trial
 	}
-	three := func(gain, latency, bytes float64) []SessionEntry {
-		return slices.Concat(session(1, gain, latency, bytes), session(2, gain, latency, bytes), session(3, gain, latency, bytes))
+	three := func(gain, latency, bytes float64) []v1alpha1.Trial {
+		return []v1alpha1.Trial{one(1, gain, latency, bytes), one(2, gain, latency, bytes), one(3, gain, latency, bytes)}
 	}
-	unsure := slices.Concat(session(1, 0.3, 0, 5e6), session(2, 0.3, 0.2, 5e6), session(3, 0.3, 0.1, 5e6))
-	held := dwellsOf(4, 1, stats.Contrast{LogRatio: 0.3, StdDev: 0.02, Runs: 4}, 1100, 7)
+	unsure := []v1alpha1.Trial{one(1, 0.3, 0, 5e6), one(2, 0.3, 0.2, 5e6), one(3, 0.3, 0.1, 5e6)}
 	for name, c := range map[string]struct {
-		entries []SessionEntry
+		entries []v1alpha1.Trial
 		goesOn  bool
 		winner  int
 		states  []v1alpha1.ConstraintOutcome
 		says    string
 	}{
-		"both are kept":         {append(three(0.3, 0, 5e6), held), false, 1, []v1alpha1.ConstraintOutcome{"Kept", "Kept"}, "cap=1 is Superior on this cluster"},
+		"both are kept":         {three(0.3, 0, 5e6), false, 1, []v1alpha1.ConstraintOutcome{"Kept", "Kept"}, "cap=1 is Superior on 3 pools, in this hour"},
 		"a latency breaks one":  {three(0.3, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "It does not win: write LatencyMean is broken."},
 		"too few bytes":         {three(0.3, 0, 1e5), false, 0, []v1alpha1.ConstraintOutcome{"Kept", "Broken"}, "is broken"},
 		"one is not known":      {unsure, true, 0, nil, ""},
 		"neither gain nor loss": {three(0, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, plan, planner := sessionPlan(t, patch)
-			entries, err := ReadSessions(WriteSessions(c.entries))
-			if diff := cmp.Diff(c.entries, entries, cmpopts.EquateApprox(0, 1e-6)); err != nil || diff != "" {
-				t.Fatalf("%v, -want +got:\n%s", err, diff)
-			}
-			s, err := SessionsOf(spec, plan, entries)
+			spec, plan, _ := sessionPlan(t, patch)
+			s, err := SessionsOf(spec, plan, c.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := s.Outcome(planner, nil)
+			out, err := s.Judge(nil)
 			var states []v1alpha1.ConstraintOutcome
 			for _, k := range out.Constraints {
 				states = append(states, k.Outcome)
@@ -720,24 +720,19 @@ func TestConstraintsOfSessions(t *testing.T) {
 				t.Errorf("constraints %v, want %v", states, c.states)
 			}
 			if err != nil || (s.Stop == "") != c.goesOn || s.Winner() != c.winner || !strings.Contains(out.Summary, c.says) || (len(out.Patches) > 0) != (c.winner > 0) {
-				t.Errorf("stop %q, dwells of %d, winner %d, %q, %v", s.Stop, s.Dwells, s.Winner(), out.Summary, err)
+				t.Errorf("stop %q, long windows of %d, winner %d, %q, %v", s.Stop, s.Long, s.Winner(), out.Summary, err)
 			}
 		})
-	}
-	lines := WriteSessions(session(1, 0.3, 0, 5e6))
-	if _, err := ReadSessions(lines[1:]); !errors.Is(err, sweep.ErrLedger) {
-		t.Errorf("a constraint follows nothing: %v", err)
 	}
 }
 
 func TestSessionsAreNoRuns(t *testing.T) {
 	spec, plan, _ := sessionPlan(t, switchedPatch)
-	s := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan, Runs: WriteSessions([]SessionEntry{
-		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4}, Validity: v1alpha1.SweepSessionValid},
-		{Entry: switchback.Entry{Session: 1, Candidate: 2, Groups: 4}, Validity: v1alpha1.SweepSessionValid},
-	})}}
-	if ledger, err := LedgerOf(s); err != nil || len(ledger) != 0 || NextRun(s) != 2 {
-		t.Errorf("runs %v, %v, next %d", ledger, err, NextRun(s))
+	s := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan, Trials: []v1alpha1.Trial{
+		sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4}, switchback.Entry{Candidate: 2, Groups: 4}),
+	}}}
+	if ledger, err := LedgerOf(s); err != nil || len(ledger) != 0 || NextTrial(s) != 2 {
+		t.Errorf("runs %v, %v, next %d", ledger, err, NextTrial(s))
 	}
 	plan.Design = v1alpha1.DesignBlocks
 	if _, err := LedgerOf(s); !errors.Is(err, sweep.ErrLedger) {

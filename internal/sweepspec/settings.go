@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -71,8 +72,8 @@ func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 		out.MaxFailedRuns = int(*limit)
 	}
 	var err error
-	if out.Confidence, err = strconv.ParseFloat(spec.Confidence, 64); err != nil {
-		return out, refuse("confidence %q is not a number such as 0.95", spec.Confidence)
+	if out.Confidence, err = Confidence(spec); err != nil {
+		return out, err
 	}
 	if out.MinimumEffect, err = fraction(spec.Objective.MinimumEffect); err != nil {
 		return out, err
@@ -125,6 +126,26 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 		return 0, refuse("%q is not a percentage such as 10%%", p)
 	}
 	return v / 100, nil
+}
+
+// Confidence returns spec.confidence as a fraction, such as 0.95.
+func Confidence(spec *Spec) (float64, error) {
+	v, err := strconv.ParseFloat(confidenceText(spec.Confidence), 64)
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, refuse("confidence %q is not a percentage such as 95%%", spec.Confidence)
+	}
+	return v, nil
+}
+
+// confidenceText returns a confidence as a decimal fraction, such as 0.95 for 95%. Objects of an earlier version have
+// the fraction itself.
+func confidenceText(p v1alpha1.Percent) string {
+	percent, found := strings.CutSuffix(string(p), "%")
+	v, err := strconv.ParseFloat(percent, 64)
+	if !found || err != nil {
+		return string(p)
+	}
+	return strconv.FormatFloat(math.Round(v*100)/10000, 'f', -1, 64) // A percentage has at most two decimals.
 }
 
 // constraintOf converts a constraint, and names it after its phase and metric. If the constraint is only about

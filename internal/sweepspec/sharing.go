@@ -3,7 +3,6 @@ package sweepspec
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
@@ -19,7 +18,7 @@ func SharesPool(spec *Spec) bool {
 // aboutPool returns the first parameter that requires a separate pool for each run; "" if no parameter does.
 func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	for _, p := range spec.Parameters {
-		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil || p.Redundancy != nil {
+		if kindOf(p).traits().pool {
 			return p.Name
 		}
 	}
@@ -50,7 +49,7 @@ const radosBenchNames = "rados bench finds only objects that its own pod wrote, 
 // Runs do not share data if a parameter decides how data are stored. A run would otherwise read data that
 // were written with another value, and so test neither value fairly. If a parameter restarts OSDs, runs do
 // not share data, because only the runs after a restart would begin with empty caches.
-func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, why string) {
+func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, reason string) {
 	shareable, own := datasets(spec)
 	if shareable+own == 0 {
 		return "", ""
@@ -64,8 +63,12 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 		return v1alpha1.MadeForRun, fmt.Sprintf("initialState is %s", state)
 	}
 	for _, p := range spec.Parameters {
-		if why := needsOwnData(p, slices.Contains(needRestart, p.Name)); why != "" {
-			return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s %s", p.Name, why)
+		reason := kindOf(p).traits().data
+		if slices.Contains(needRestart, p.Name) {
+			reason = "restarts OSDs, which empties their caches"
+		}
+		if reason != "" {
+			return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s %s", p.Name, reason)
 		}
 	}
 	switch {
@@ -77,46 +80,12 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	return v1alpha1.MadeForBlock, ""
 }
 
-// needsOwnData says why runs with different values of a parameter cannot share data; "" if they can share
-// data.
-func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
-	switch {
-	case restarts:
-		return "restarts OSDs, which empties their caches"
-	case p.Workload != nil && changesData(p.Workload.Field):
-		return "decides which data exist"
-	case p.Config != nil && !keepsData(string(p.Config.Option)):
-		return fmt.Sprintf("may decide how data are stored (%s)", p.Config.Option)
-	}
-	return ""
-}
-
-// changesData reports whether a field of the load decides which objects or images exist.
-func changesData(field v1alpha1.WorkloadField) bool {
-	switch field { //nolint:exhaustive // Other fields decide only how data are used.
-	case v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize:
-		return true
-	}
-	return false
-}
-
-// keepsData reports whether an option is known not to affect how data are stored. Other options, such as
-// bluestore_csum_type or bluestore_prefer_deferred_size, may affect it.
-func keepsData(option string) bool {
-	if strings.HasPrefix(option, "osd_pool_default_") {
-		return false
-	}
-	return slices.ContainsFunc([]string{"osd_", "ms_", "objecter_", "bluestore_throttle_", "bluestore_cache_"}, func(prefix string) bool {
-		return strings.HasPrefix(option, prefix)
-	})
-}
-
 // datasets counts a client's datasets. The result named shareable is the number of datasets that other runs can
 // reuse. The result named own is the number of the others.
 func datasets(spec *Spec) (shareable, own int) {
 	at := placeOf(spec.Template, 1<<30)
 	at.DatasetOwner = "block"
-	for _, phase := range spec.Template.Phases {
+	for _, phase := range spec.Template.Measured() {
 		load, err := engine.LoadOf(phase)
 		if err != nil {
 			continue // Another check reports the error.

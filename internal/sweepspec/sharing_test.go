@@ -37,9 +37,12 @@ func TestWhatABlockShares(t *testing.T) {
 		"one that bounds a queue":        {patch: option("bluestore_throttle_bytes", "8"), pool: block, dataset: block},
 		"one of pools to be made":        {patch: option("osd_pool_default_size", "2"), pool: block, dataset: perRun, why: "osd_pool_default_size"},
 		"an option of the pool":          {patch: parameter(`poolOption: {option: pg_num, method: PoolPerValue}, values: ["16"]`), pool: perRun, dataset: perRun, why: "parameter a changes the pool"},
-		"how many OSDs":                  {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}, osds: {count: 3}}}}, parameters: [{name: a, osdCount: {}, values: ["6"]}]}`, pool: perRun, dataset: perRun, why: "changes the pool"},
-		"a device class":                 {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, deviceClass: hdd, parameters: {pg_num: "8"}}}}, parameters: [{name: a, deviceClass: {}, values: ["ssd"]}]}`, pool: perRun, dataset: perRun, why: "changes the pool"},
-		"replicas or chunks":             {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}}, parameters: [{name: a, redundancy: {}, values: ["2+1"]}]}`, pool: perRun, dataset: perRun, why: "changes the pool"},
+		"how many OSDs": {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}, osdSelection: {count: 3}}}}, parameters: [{name: a, ` +
+			`osdCount: {}, values: ["6"]}]}`, pool: perRun, dataset: perRun, why: "changes the pool"},
+		"a device class": {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, deviceClass: hdd, parameters: {pg_num: "8"}}}}, parameters: [{name: a, ` +
+			`deviceClass: {}, values: ["ssd"]}]}`, pool: perRun, dataset: perRun, why: "changes the pool"},
+		"replicas or chunks": {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}}, parameters: [{name: a, redundancy: {}, values: ` +
+			`["2+1"]}]}`, pool: perRun, dataset: perRun, why: "changes the pool"},
 		"a pool that is there":           {patch: `{template: {target: {scratchPool: null, existingPool: {name: p}}}, ` + depth + `}`, dataset: perRun, why: "not a scratch pool"},
 		"data that are made anew":        {patch: "{" + scratch + `, initialState: Fresh}, ` + depth + `}`, pool: block, dataset: perRun, why: "initialState is Fresh"},
 		"objects that rados bench reads": {patch: of(`{name: b, radosBench: {mode: Seq}}`), pool: block, dataset: perRun, why: "rados bench"},

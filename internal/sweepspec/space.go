@@ -13,11 +13,6 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-const (
-	optionPGNum v1alpha1.OptionName = "pg_num"
-	optionSize  v1alpha1.OptionName = "size"
-)
-
 // Spec is the spec of a CephTuningSweep after admission, with its defaults.
 type Spec = v1alpha1.CephTuningSweepSpec
 
@@ -35,17 +30,6 @@ func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
 		}
 	}
 	return asked
-}
-
-// ChangesCeph reports whether any parameter is a setting of OSDs or of an existing pool.
-func ChangesCeph(spec *Spec) bool {
-	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(spec, p) })
-}
-
-// changesCeph reports whether a parameter is a setting of OSDs or of an existing pool, and not of a scratch pool
-// or of the load.
-func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
-	return p.Config != nil || p.PoolOption != nil && spec.Template.Target.ScratchPool == nil
 }
 
 // givenBaseline returns the baseline values that the spec names.
@@ -110,25 +94,14 @@ func SameAsBaseline(spec *Spec, now Present, alike Alike) (notes []string) {
 }
 
 func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (cephvalue.Value, error) {
-	switch {
-	case p.Workload != nil:
-		return workloadValue(&spec.Template, *p.Workload)
-	case p.OSDCount != nil:
-		return osdCountValue(spec, p)
-	case p.DeviceClass != nil:
-		return deviceClassValue(spec, p)
-	case p.Redundancy != nil:
-		return cephvalue.Of(redundancyOf(spec.Template.Target.ScratchPool)), nil
-	case p.StorageClass != nil:
-		return cephvalue.Of(spec.Template.Target.PersistentVolumeClaim.Template.StorageClassName), nil
-	case changesCeph(spec, p):
-		value, ok := now[p.Name]
-		if !ok {
-			return cephvalue.Value{}, refuse("the current value of parameter %s is unknown", p.Name)
-		}
-		return value, nil
+	if !changesCeph(spec, p) {
+		return kindOf(p).inTemplate(spec)
 	}
-	return scratchValue(spec.Template.Target.ScratchPool, *p.PoolOption), nil
+	value, ok := now[p.Name]
+	if !ok {
+		return cephvalue.Value{}, refuse("the current value of parameter %s is unknown", p.Name)
+	}
+	return value, nil
 }
 
 // spelledAlike returns a value in the spec's spelling: a number of the load, so that 4096 and 4Ki count as one
@@ -142,10 +115,8 @@ func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValu
 	if slices.Contains(words, value) {
 		return value
 	}
-	number, isNumber := loadNumber(p, value)
 	for _, word := range words {
-		n, ok := loadNumber(p, word)
-		if isNumber && ok && n == number || alike != nil && changesCeph(spec, p) && alike(p, plannerValue(word), plannerValue(value)) {
+		if kindOf(p).equal(word, value) || alike != nil && changesCeph(spec, p) && alike(p, plannerValue(word), plannerValue(value)) {
 			return word
 		}
 	}
@@ -288,9 +259,9 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 // descending order. In ascending order, 32, 64 and 128 together take as many splits of PGs as 128 alone.
 func takeTurns(spec *Spec, space *sweep.Space) {
 	var slow []string
-	for _, p := range spec.Parameters {
-		if p.PoolOption != nil && p.PoolOption.Option == optionPGNum && changesCeph(spec, p) {
-			slow = append(slow, string(p.Name))
+	for _, change := range Changes(spec, nil) {
+		if change.MovesPGs() {
+			slow = append(slow, string(change.Parameter))
 		}
 	}
 	if len(slow) == 0 {

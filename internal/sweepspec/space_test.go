@@ -220,13 +220,9 @@ func TestChangesCoverExistingObjects(t *testing.T) {
 		{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`).Spec
 	var got []string
 	for _, c := range Changes(spec, map[string]cephvalue.Value{"data": cephvalue.Of("8"), "meta": cephvalue.Of("4"), "other": cephvalue.Of("2")}) {
-		where := string(c.Pool) + " " + string(c.Option)
-		if c.Config != nil {
-			where = c.Config.Section + "/" + c.Config.Mask + " " + string(c.Config.Option)
-		}
-		got = append(got, fmt.Sprintf("%s: %s=%s", c.Parameter, where, c.Value))
+		got = append(got, fmt.Sprintf("%s: %s=%s", c.Parameter, c.Setting, c.To))
 	}
-	want := []string{"data: d pg_num=8", "meta: p pg_num=4", "other: q pg_num=2", "profile: osd/class:ssd osd_mclock_profile=unset"}
+	want := []string{"data: pg_num of pool d=8", "meta: pg_num of pool p=4", "other: pg_num of pool q=2", "profile: osd/class:ssd osd_mclock_profile=unset"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}

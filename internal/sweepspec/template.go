@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -28,37 +27,27 @@ func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (
 	out := *spec.Template.DeepCopy()
 	for _, p := range spec.Parameters {
 		value, given := values[string(p.Name)]
-		switch {
-		case !given || changesCeph(spec, p):
-		case p.Workload != nil:
-			number, ok := loadNumber(p, apiValue(value))
-			if !ok {
-				return out, refuse("%s=%s is %s", p.Name, value, "not a value of the load")
-			}
-			setLoad(&out, *p.Workload, number, value.Text)
-		case p.OSDCount != nil:
-			setOSDCount(out.Target.ScratchPool, value)
-		case p.DeviceClass != nil:
-			out.Target.ScratchPool.DeviceClass = value.Text
-		case p.Redundancy != nil:
-			setRedundancy(out.Target.ScratchPool, value)
-		case p.StorageClass != nil:
-			out.Target.PersistentVolumeClaim.Template.StorageClassName = value.Text
-		default:
-			setScratch(out.Target.ScratchPool, *p.PoolOption, value)
+		if !given || changesCeph(spec, p) {
+			continue
+		}
+		if err := kindOf(p).set(&out, value); err != nil {
+			return out, err
 		}
 	}
-	if out.BackgroundLoad != nil {
-		if _, err := engine.BackgroundOf(*out.BackgroundLoad); err != nil {
-			return out, refuse("%v", err)
-		}
+	if _, err := engine.BackgroundOf(&out); err != nil {
+		return out, refuse("%v", err)
 	}
-	return out, lengthen(out.Phases, lengthFactor)
+	return out, lengthen(out, lengthFactor)
 }
 
-// lengthen makes phases lengthFactor times as long, up to the schema's maximum, and checks them.
-func lengthen(phases []v1alpha1.Phase, lengthFactor int) error {
+// lengthen makes the measured phases of a template lengthFactor times as long, up to the schema's maximum, and checks
+// them.
+func lengthen(t v1alpha1.BenchmarkTemplate, lengthFactor int) error {
+	phases, background := t.Phases, t.Background()
 	for i := range phases {
+		if &phases[i] == background {
+			continue // It runs as long as the others.
+		}
 		if spec := engine.SpecOf(&phases[i]); spec != nil && lengthFactor > 1 {
 			spec.Lengthen(lengthFactor)
 		}
@@ -69,94 +58,7 @@ func lengthen(phases []v1alpha1.Phase, lengthFactor int) error {
 	return nil
 }
 
-// setLoad sets a field of the load. It skips a phase whose engine lacks the field, because admission has
-// refused such a parameter.
-func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int64, text string) {
-	value := engine.FieldValue{Number: n}
-	if p.Field == v1alpha1.WorkloadClients {
-		t.Clients.Count = value.Count()
-		return
-	}
-	if isSize(p.Field) {
-		value.Size = resource.MustParse(text) // The caller has parsed this text as a number.
-	}
-	for i := range t.Phases {
-		phase := &t.Phases[i]
-		if spec := engine.SpecOf(phase); phase.Name == p.Phase && spec != nil {
-			spec.SetField(p.Field, value)
-		}
-	}
-}
-
-// workloadValue returns the template's value of a load field.
-func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) (cephvalue.Value, error) {
-	if p.Field == v1alpha1.WorkloadClients {
-		return number(t.Clients.Count), nil
-	}
-	for _, phase := range t.Phases {
-		if phase.Name != p.Phase {
-			continue
-		}
-		if spec := engine.SpecOf(&phase); spec != nil {
-			if text, ok := spec.Field(p.Field); ok {
-				return cephvalue.Of(text), nil
-			}
-		}
-		return cephvalue.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", p.Phase, p.Field)
-	}
-	return cephvalue.Value{}, refuse("there is no phase %s, but a parameter varies its %s", p.Phase, p.Field)
-}
-
 func number(n int32) cephvalue.Value { return cephvalue.Of(strconv.Itoa(int(n))) }
-
-// paramAutoscaleMode is the option that, if it is on, lets Ceph change pg_num during a run.
-const paramAutoscaleMode = "pg_autoscale_mode"
-
-// setScratch sets an option of a scratch pool. If pg_num is varied, the autoscaler is off in every
-// configuration, even in a baseline without a value for pg_num.
-func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
-	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
-	if p.Option == optionSize {
-		copies, err := strconv.ParseInt(value.Text, 10, 32)
-		switch {
-		case err != nil: // Admission has refused such a value.
-		case ofMetadata:
-			pool.ErasureCoded.Metadata.Size = int32(copies)
-		case pool.Replicated != nil:
-			pool.Replicated.Size = int32(copies)
-		}
-		return
-	}
-	params := &pool.Parameters
-	if ofMetadata {
-		params = &pool.ErasureCoded.Metadata.Parameters
-	}
-	if *params == nil {
-		*params = map[string]v1alpha1.ParameterValue{}
-	}
-	if value.Set {
-		(*params)[string(p.Option)] = apiValue(value)
-	} else {
-		delete(*params, string(p.Option))
-	}
-	if p.Option == optionPGNum {
-		(*params)[paramAutoscaleMode] = "off"
-	}
-}
-
-// scratchValue returns the template's value of a scratch pool option.
-func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) cephvalue.Value {
-	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
-	switch {
-	case p.Option == optionSize && ofMetadata:
-		return number(pool.ErasureCoded.Metadata.Size)
-	case p.Option == optionSize && pool.Replicated != nil:
-		return number(pool.Replicated.Size)
-	case ofMetadata:
-		return plannerValue(pool.ErasureCoded.Metadata.Parameters[string(p.Option)])
-	}
-	return plannerValue(pool.Parameters[string(p.Option)])
-}
 
 // Child is a run or a session of a sweep. The sweep creates a CephBenchmark for it.
 type Child struct {
@@ -180,7 +82,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 		return nil, err
 	}
 	if plan := c.Sweep.Status.Plan; plan != nil && plan.DatasetSize != nil {
-		template.Dataset.Size = plan.DatasetSize.String()
+		template.Dataset.Size = v1alpha1.DatasetSize(plan.DatasetSize.String())
 	}
 	if len(c.Nodes) > 0 {
 		template.Clients.Nodes = c.Nodes
@@ -253,4 +155,20 @@ func SweepLabel(s *v1alpha1.CephTuningSweep) string { return sessionOf(s) }
 func sessionOf(s *v1alpha1.CephTuningSweep) string {
 	sum := sha256.Sum256([]byte(string(s.UID) + "/" + string(s.Spec.RunID)))
 	return hex.EncodeToString(sum[:4])
+}
+
+// drawOSDs sets the seed by which a run's scratch pool draws its OSDs, unless the spec sets a seed. All runs
+// of an attempt at a block have the same seed, and each attempt has a different seed. If all blocks used the
+// same OSDs, the verdict would describe only these OSDs, and a slow OSD could look like an effect.
+func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
+	if pool == nil || pool.OSDSelection == nil || pool.OSDSelection.Seed != nil {
+		return
+	}
+	sweepSeed := int64(0)
+	if plan := c.Sweep.Status.Plan; plan != nil && plan.Seed != nil {
+		sweepSeed = *plan.Seed
+	}
+	// Similar seeds are no problem, because placement derives an independent random stream from each seed.
+	seed := (sweepSeed<<16 ^ int64(c.Slot.Block)<<8 ^ int64(c.Slot.Attempt)) & maxSeed
+	pool.OSDSelection.Seed = &seed
 }

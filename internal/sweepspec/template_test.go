@@ -48,10 +48,10 @@ func TestTemplates(t *testing.T) {
 			`{}`, map[string]string{"pg_num": "16"}, 1, []string{`pg_num: "16"`, `pg_autoscale_mode: "off"`}, nil,
 		},
 		"a number of OSDs": {
-			onOSDs, map[string]string{"osds": "2"}, 1, []string{"osds:\n      count: 2"}, []string{"seed"},
+			onOSDs, map[string]string{"osds": "2"}, 1, []string{"osdSelection:\n      count: 2"}, []string{"seed"},
 		},
 		"a number of OSDs that the template does not have": {
-			`{parameters: [{name: osds, osdCount: {}, values: ["3"]}], baseline: {values: {osds: "5"}}}`, map[string]string{"osds": "5"}, 1, []string{"osds:\n      count: 5"}, nil,
+			`{parameters: [{name: osds, osdCount: {}, values: ["3"]}], baseline: {values: {osds: "5"}}}`, map[string]string{"osds": "5"}, 1, []string{"osdSelection:\n      count: 5"}, nil,
 		},
 		"an unset number of PGs is fixed": {
 			`{}`, map[string]string{"pg_num": "Unset"}, 1, []string{`pg_autoscale_mode: "off"`}, []string{"pg_num:"},
@@ -193,7 +193,7 @@ func TestChild(t *testing.T) {
 // The background load runs in each run on the node of the first run, and does not become longer
 // with the phases.
 func TestTheBackgroundOfAChild(t *testing.T) {
-	s := specOf(t, `{template: {backgroundLoad: {fio: {pattern: RandWrite, rateIOPS: 100}}}}`)
+	s := specOf(t, `{template: {phases: [{name: write, radosBench: {mode: Write}}, {name: aside, fio: {pattern: RandWrite, rateIOPS: 100}}], backgroundLoad: {phase: aside}}}`)
 	child := Child{
 		Sweep: s, Slot: sweep.Slot{Block: 1, LengthFactor: 2}, Run: 2, Nodes: []v1alpha1.NodeName{"a"}, BackgroundNodes: []v1alpha1.NodeName{"b"},
 		Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
@@ -206,6 +206,9 @@ func TestTheBackgroundOfAChild(t *testing.T) {
 	want.Nodes = []v1alpha1.NodeName{"b"}
 	if diff := cmp.Diff(want, got.Spec.Template.BackgroundLoad); diff != "" {
 		t.Errorf("background (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(s.Spec.Template.Background(), got.Spec.Template.Background()); diff != "" || len(got.Spec.Template.Measured()) != len(s.Spec.Template.Phases)-1 {
+		t.Errorf("%d measured phases; the background's phase (-want +got):\n%s", len(got.Spec.Template.Measured()), diff)
 	}
 	if len(s.Spec.Template.BackgroundLoad.Nodes) > 0 {
 		t.Error("the sweep was changed")

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,21 +18,21 @@ import (
 // skips entirely does not open on that day. A time of day that comes twice counts once, as [time.Date] chooses.
 //
 // Errors wrap ErrSpec, for example for an unknown time zone.
-func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
+func WindowAt(w *v1alpha1.MaintenanceWindow, now time.Time) (open bool, next time.Time, err error) {
 	if w == nil {
 		return true, time.Time{}, nil
 	}
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
-		return false, time.Time{}, refuse("window.timeZone %q is unknown to the operator: %v", w.TimeZone, err)
+		return false, time.Time{}, refuse("maintenanceWindow.timeZone %q is unknown to the operator: %v", w.TimeZone, err)
 	}
 	start, err := time.Parse("15:04", w.Start)
 	if err != nil {
-		return false, time.Time{}, refuse("window.start: %v", err)
+		return false, time.Time{}, refuse("maintenanceWindow.start: %v", err)
 	}
 	end, err := time.Parse("15:04", w.End)
 	if err != nil {
-		return false, time.Time{}, refuse("window.end: %v", err)
+		return false, time.Time{}, refuse("maintenanceWindow.end: %v", err)
 	}
 	today := now.In(zone)
 	// Begin with yesterday, whose window may still be open. End in the next week, because the window may
@@ -55,6 +56,11 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 		}
 	}
 	return false, time.Time{}, fmt.Errorf("%w: the window opens on no day", ErrSpec)
+}
+
+// OpenAt is [WindowAt] for the window of a sweep. Objects of the version before have it in spec.window.
+func OpenAt(spec *Spec, now time.Time) (open bool, next time.Time, err error) {
+	return WindowAt(cmp.Or(spec.MaintenanceWindow, spec.Window), now)
 }
 
 // onClock returns the moment at which the clocks of a zone show a time of day. If they skip that time, it

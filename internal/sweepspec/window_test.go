@@ -9,17 +9,17 @@ import (
 )
 
 func TestWindows(t *testing.T) {
-	night := &v1alpha1.Window{
+	night := &v1alpha1.MaintenanceWindow{
 		Start: "22:00", End: "05:30", TimeZone: "Europe/Berlin",
 		Days: []v1alpha1.Weekday{"Monday", "Tuesday", "Wednesday", "Thursday"},
 	}
-	early := &v1alpha1.Window{Start: "02:00", End: "04:00", TimeZone: "Europe/Berlin"}
-	skipped := &v1alpha1.Window{Start: "02:00", End: "03:00", TimeZone: "Europe/Berlin"}
-	west := &v1alpha1.Window{Start: "02:30", End: "04:00", TimeZone: "America/New_York"}
-	midnight := &v1alpha1.Window{Start: "00:30", End: "04:00", TimeZone: "America/Santiago"}
-	utc := &v1alpha1.Window{Start: "08:00", End: "18:00", TimeZone: "Etc/UTC"}
+	early := &v1alpha1.MaintenanceWindow{Start: "02:00", End: "04:00", TimeZone: "Europe/Berlin"}
+	skipped := &v1alpha1.MaintenanceWindow{Start: "02:00", End: "03:00", TimeZone: "Europe/Berlin"}
+	west := &v1alpha1.MaintenanceWindow{Start: "02:30", End: "04:00", TimeZone: "America/New_York"}
+	midnight := &v1alpha1.MaintenanceWindow{Start: "00:30", End: "04:00", TimeZone: "America/Santiago"}
+	utc := &v1alpha1.MaintenanceWindow{Start: "08:00", End: "18:00", TimeZone: "Etc/UTC"}
 	for name, tc := range map[string]struct {
-		window   *v1alpha1.Window
+		window   *v1alpha1.MaintenanceWindow
 		now      string
 		wantOpen bool
 		wantNext string
@@ -60,7 +60,13 @@ func TestWindows(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := WindowAt(&v1alpha1.Window{Start: "22:00", End: "05:00", TimeZone: "Mars/Base"}, time.Unix(0, 0)); !errors.Is(err, ErrSpec) {
+	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for name, spec := range map[string]*Spec{"of today": {MaintenanceWindow: night}, "of the version before": {Window: night}} {
+		if open, _, err := OpenAt(spec, noon); err != nil || open {
+			t.Errorf("the window %s: open %v, %v; want it closed at noon", name, open, err)
+		}
+	}
+	if _, _, err := WindowAt(&v1alpha1.MaintenanceWindow{Start: "22:00", End: "05:00", TimeZone: "Mars/Base"}, time.Unix(0, 0)); !errors.Is(err, ErrSpec) {
 		t.Errorf("a zone on Mars: %v, want ErrSpec", err)
 	}
 }

@@ -1,7 +1,6 @@
 package switchback
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -103,11 +102,10 @@ func TestNoEffectInRecordings(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name  string
-			draws func() []float64
+			draws func() stats.Contrast
 		}{
-			{"8 pairs", func() []float64 { return effectsOf(t, rng, cuts, DefaultPairs/2) }},
-			{fmt.Sprintf("%d pairs", last), func() []float64 { return effectsOf(t, rng, cuts, last/2) }},
-			{"3 sessions of 8 pairs", func() []float64 { return meansOf(t, rng, cuts) }},
+			{"8 pairs", func() stats.Contrast { return plainEntry(t, sessionAt(t, rng, cuts, DefaultPairs/2)).contrast() }},
+			{fmt.Sprintf("%d pairs", last), func() stats.Contrast { return plainEntry(t, sessionAt(t, rng, cuts, last/2)).contrast() }},
 		} {
 			rate := 0.0
 			for range n {
@@ -129,77 +127,46 @@ func TestNoEffectInRecordings(t *testing.T) {
 }
 
 // differs reports whether Student's t finds a difference at 5%, two-sided.
-func differs(effects []float64) bool {
-	k, err := stats.PairedDifferences(effects)
-	if err != nil {
-		return false
-	}
+func differs(k stats.Contrast) bool {
 	p := k.PGreater(0)
 	return min(p, 1-p) < 0.025
 }
 
-// effectsOf returns the effects in a session at a random time and with a random order. They are none if a
-// whole window stalled, since such a session fails.
-func effectsOf(t *testing.T, rng *rand.Rand, cuts []Session, quads int) []float64 {
+// sessionAt returns a session at a random time and with a random order.
+func sessionAt(t *testing.T, rng *rand.Rand, cuts []Session, quads int) Session {
 	t.Helper()
 	cut := cuts[rng.IntN(len(cuts))]
-	return effectsIn(t, part(t, cut, rng.IntN(len(cut.Windows)-4*quads+1), quads, rng.Uint64()))
+	return part(t, cut, rng.IntN(len(cut.Windows)-4*quads+1), quads, rng.Uint64())
 }
 
-func effectsIn(t *testing.T, s Session) []float64 {
+// plainEntry returns the entry of a session of one candidate without permutation tests, whose p-values are then 0.
+func plainEntry(t *testing.T, s Session) Entry {
 	t.Helper()
 	groups, err := s.groups()
-	if err != nil && !errors.Is(err, stats.ErrStalled) {
+	if err != nil {
 		t.Fatal(err)
 	}
-	return effects(groups, 1)
-}
-
-// plainEntry returns a session's entry without the permutation tests. It is void if a window stalled.
-func plainEntry(t *testing.T, session int, effects []float64) Entry {
-	t.Helper()
-	e := Entry{Session: session, Candidate: 1, Groups: len(effects), P: 1, Void: len(effects) < 2}
+	e := Entry{Candidate: 1, Groups: len(groups), Void: len(groups) < 2}
 	if !e.Void {
-		k, err := stats.PairedDifferences(effects)
+		k, err := effectOf(groups, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Mean, e.StdDev = k.LogRatio, k.StdDev
+		e.Mean, e.StdDev = k.mean, k.sd
 	}
 	return e
-}
-
-// meansOf returns the means of three sessions of 8 pairs that do not overlap.
-func meansOf(t *testing.T, rng *rand.Rand, cuts []Session) (means []float64) {
-	t.Helper()
-	const windows = 2 * DefaultPairs
-	cut := cuts[rng.IntN(len(cuts))]
-	for _, place := range rng.Perm(len(cut.Windows) / windows)[:DefaultSessions] {
-		own := effectsIn(t, part(t, cut, place*windows, DefaultPairs/2, rng.Uint64()))
-		sum := 0.0
-		for _, x := range own {
-			sum += x / float64(len(own))
-		}
-		if len(own) > 0 {
-			means = append(means, sum)
-		}
-	}
-	return means
 }
 
 // falseVerdicts returns how often the looks of a session in quick mode end with a gain, and with a loss.
 func falseVerdicts(t *testing.T, rng *rand.Rand, cuts []Session, last, n int) (gains, losses float64) {
 	t.Helper()
-	q := question(true)
+	q := question(true, small)
 	q.LastLook = last
 	for range n {
-		all := effectsOf(t, rng, cuts, last/2)
+		all := sessionAt(t, rng, cuts, last/2)
 		for _, look := range QuickLooks(last) {
-			if look/2 > len(all) {
-				break // a void quad
-			}
-			f := judge(t, q, []Entry{plainEntry(t, 1, all[:look/2])}, nil)
-			switch f.Windows.Verdict {
+			f := judge(t, q, []Entry{plainEntry(t, all.firstPairs(look))}, nil)
+			switch f.Assessment.Verdict {
 			case stats.Superior, stats.Better:
 				gains += 1 / float64(n)
 			case stats.Inferior:

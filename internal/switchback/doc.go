@@ -8,17 +8,17 @@
 //	→ Cut: windows without wash-out, from the switches and the clients' rows (one row for each second)
 //	→ Faults: windows that void their groups, chosen without their figures
 //	→ Session.Entries: a session as one Entry for each candidate
-//	→ Judge: the verdict, from entries and the ratios of dwells
+//	→ Judge: the verdict, from the entries of short and of long windows
 //
 // The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window), where A is the baseline and B
-// the candidate. In rounds it is the mean of B − A. Within a session, the noise of the estimate is the
-// variation between groups. The groups of one session do not show whether the effect differs between pools or
-// hours. So a claim beyond the session, the general claim, uses Student's t over the means of sessions. Quick
-// mode judges a single session instead, at several looks.
+// the candidate. In rounds it is the mean of B − A. Within a session of short windows, the noise of the estimate
+// is the variation between groups. The groups of one session do not show whether the effect differs between
+// pools or hours, nor how a setting acts after a few seconds. So a verdict beyond the session uses Student's t
+// over sessions of long windows, each with one pair. Quick mode judges a single session of short windows
+// instead, at several looks.
 //
-// The package also tests for effects that the means of windows hide. A setting may take effect only in the
-// course of its window, or still have an effect in the next window (Carryover). Work that a setting defers
-// appears only if a setting stays applied for minutes, in dwells.
+// The package also tests for effects that the means of short windows hide. A setting may take effect only in the
+// course of its window, or still have an effect in the next window (Carryover).
 //
 // The package is pure: no clock, no input or output, no global randomness. Package session uses it.
 //

@@ -5,18 +5,20 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// The default numbers for the general claim: of sessions, and of pairs in each session.
+// The default numbers: of sessions of long windows at most, and of pairs in a session of short windows.
 const (
-	DefaultSessions = 3
+	DefaultSessions = 6
 	DefaultPairs    = 8
 )
+
+// LeastSessions is the smallest number of sessions of long windows that supports a verdict.
+const LeastSessions = stats.MinRuns
 
 // QuickLooks returns the numbers of pairs at which a session in quick mode is judged, up to and including the
 // given number. If that is not one of these numbers, the result is empty. A quad has two pairs. A round has one
@@ -45,83 +47,81 @@ func quickLevel(alpha float64, candidates, looks int) float64 {
 	return alpha * [...]float64{1, 0.55, 0.38, 0.29, 0.24, 0.20}[looks-1]
 }
 
-// Claim is the scope of a verdict.
-type Claim string
+// Scope says what a verdict speaks for: the time for which settings stayed applied, and the pools and days that
+// were sampled.
+type Scope int
 
-// The claims.
+// The scopes, from the smallest to the largest.
 const (
-	ThisHour        Claim = "on this pool, in this hour" // one session
-	General         Claim = "on this cluster"            // several sessions; with a scratch pool, each has its own
-	SwitchedWindows Claim = "switched windows only"      // no setting has stayed applied for minutes
+	Windows Scope = iota // this pool, in this hour, while settings are switched every few seconds
+	Pool                 // this pool, in this hour, with settings that stayed applied for long windows
+	Pools                // as Pool, on three or more pools
+	Days                 // as Pool or Pools, on three or more days
 )
 
-// Remedy is the action that makes a verdict possible after carry-over.
-type Remedy string
-
-// The remedies.
-const (
-	None         Remedy = ""
-	DoubleWindow Remedy = "DoubleWindow"
-	UseBlocks    Remedy = "UseBlocks"
-)
-
-// Question has the choices that are fixed before the first session, and the current length of windows.
+// Question has the choices that are fixed before the first session.
 type Question struct {
 	Criteria    stats.Criteria // its Looks stay empty
 	Candidates  int
-	Quick       bool          // one session with several looks, instead of the general claim
-	LastLook    int           // for quick mode, the largest number of pairs: one of the QuickLooks
-	MaxSessions int           // for the general claim, which is judged after each session from number DefaultSessions on
-	Writes      bool          // the load writes, so a setting may defer work
-	Window      time.Duration // length of a window, wash-out included
+	Quick       bool // one session of short windows with several looks, and no long windows
+	LastLook    int  // for quick mode, the largest number of pairs: one of the QuickLooks
+	MaxSessions int  // of long windows; the verdict has looks from LeastSessions on
+	// Pools means that each session has a pool of its own. Daily means that sessions of long windows lie a day
+	// apart.
+	Pools, Daily bool
 }
 
 // Finding is the verdict on one candidate.
 type Finding struct {
 	Verdict    stats.Verdict
-	Claim      Claim
-	Windows    stats.Assessment // verdict of the windows alone
-	Remedy     Remedy           // set if carry-over prevents a verdict
-	Contradict bool             // the dwells contradict the windows; this prevented a verdict
+	Scope      Scope
+	Assessment stats.Assessment // of the long windows from LeastSessions on, otherwise of the short windows
+	Sessions   int              // valid sessions of long windows
+	// CarryOver means that short windows show an effect of the previous setting. Unconfirmed means that the
+	// randomisation test does not support the verdict of the t-test. NeedsLong means that short windows cannot
+	// show equivalence. Each of them made the verdict Inconclusive.
+	CarryOver, Unconfirmed, NeedsLong bool
 }
 
-// MaxWindow is the maximum length of a window. If a longer window is needed, separate runs are the better
-// design.
-const MaxWindow = time.Minute
-
-// Judge returns the verdict on each candidate from its entries and, if it has dwells, from their contrast.
-// Void entries do not count. In quick mode each candidate must have at most one valid entry, whose number of
-// pairs is one of the QuickLooks.
-func Judge(q Question, entries []Entry, dwells map[int]stats.Contrast) ([]Finding, error) {
+// Judge returns the verdict on each candidate. Void entries do not count. short has at most one valid entry for
+// each candidate; in quick mode, its number of pairs is one of the QuickLooks. long has the entries of sessions
+// of long windows. If a candidate has enough of them, its verdict depends on them alone: short windows selected
+// the candidate, and speak of a few seconds.
+func Judge(q Question, short, long []Entry) ([]Finding, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	comparisons := make([]stats.Comparison, q.Candidates)
-	for i := range comparisons {
-		k, err := q.Contrast(entries, i+1)
-		if err != nil {
-			return nil, err
-		}
-		comparisons[i] = stats.Comparison{Name: strconv.Itoa(i + 1), Contrast: k}
-	}
-	assessed, err := stats.Judge(q.criteria(), comparisons)
+	findings, err := q.judgeShort(short)
 	if err != nil {
 		return nil, err
 	}
-	findings := make([]Finding, q.Candidates)
-	for i, a := range assessed {
-		d, has := dwells[i+1]
-		findings[i], err = q.limit(a, comparisons[i].Contrast, Carryover(entries, i+1), d, has)
-		if err != nil {
+	for i := range findings {
+		f := &findings[i]
+		if f.Sessions = len(of(long, i+1)); f.Sessions < LeastSessions {
+			continue
+		}
+		if err := q.judgeLong(f, long, i+1); err != nil {
 			return nil, err
 		}
 	}
 	return findings, nil
 }
 
+// mostUnseen is the largest share of the time for which either setting may stall without being seen, so that a gain
+// or a loss is still true. A setting is watched for minutes, and a stall of ten seconds each four minutes is 4%.
+const mostUnseen = 0.04
+
+// criteria returns the criteria with the share of unseen stalls. A small minimum effect leaves no room for all of
+// it: nobody can exclude such stalls within minutes.
+func (q Question) criteria() stats.Criteria {
+	c := q.Criteria
+	c.UnseenStalls = min(mostUnseen, mostUnseen/0.10*c.MinimumEffect)
+	return c
+}
+
 func (q Question) check() error {
 	switch {
-	case q.Candidates < 1, !q.Quick && q.MaxSessions < DefaultSessions, q.Criteria.Looks != (stats.Looks{}):
+	case q.Candidates < 1, !q.Quick && q.MaxSessions < LeastSessions, q.Criteria.Looks != (stats.Looks{}):
 		return fmt.Errorf("%w: %d candidates, at most %d sessions", stats.ErrParameter, q.Candidates, q.MaxSessions)
 	case q.Quick && !slices.Contains(quickLooks(), q.LastLook):
 		return fmt.Errorf("%w: there is no look at %d pairs", stats.ErrParameter, q.LastLook)
@@ -133,168 +133,138 @@ func of(entries []Entry, candidate int) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Void || e.Candidate != candidate })
 }
 
-func (q Question) criteria() stats.Criteria {
-	c := q.Criteria
+// looks returns how often short windows are judged.
+func (q Question) looks() int {
 	if q.Quick {
-		c.Confidence = 1 - quickLevel(1-c.Confidence, q.Candidates, len(QuickLooks(q.LastLook)))
-	} else {
-		c.Looks = stats.Looks{First: DefaultSessions, Last: q.MaxSessions}
+		return len(QuickLooks(q.LastLook))
 	}
+	return 1
+}
+
+// judgeLong judges a candidate by its sessions of long windows. They are fresh data about one selected candidate,
+// so the number of candidates plays no part.
+func (q Question) judgeLong(f *Finding, long []Entry, candidate int) error {
+	k, err := Contrast(long, candidate)
+	if err != nil {
+		return err
+	}
+	assessed, err := stats.Judge(q.longCriteria(), []stats.Comparison{{Name: strconv.Itoa(candidate), Contrast: k}})
+	if err != nil {
+		return err
+	}
+	*f = Finding{Verdict: assessed[0].Verdict, Scope: q.scope(), Assessment: assessed[0], Sessions: f.Sessions}
+	return nil
+}
+
+func (q Question) longCriteria() stats.Criteria {
+	c := q.criteria()
+	c.Looks = stats.Looks{First: LeastSessions, Last: q.MaxSessions}
 	return c
 }
 
-// Contrast returns a candidate's effect from the valid entries. In quick mode, its noise is the variation
-// between groups; otherwise, its noise is the variation between sessions.
-func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
+func (q Question) scope() Scope {
+	switch {
+	case q.Daily:
+		return Days
+	case q.Pools:
+		return Pools
+	}
+	return Pool
+}
+
+func (q Question) judgeShort(entries []Entry) ([]Finding, error) {
+	comparisons, tests := make([]stats.Comparison, q.Candidates), make([]stats.PValues, q.Candidates)
+	for i := range comparisons {
+		k, p, err := q.short(entries, i+1)
+		if err != nil {
+			return nil, err
+		}
+		comparisons[i], tests[i] = stats.Comparison{Name: strconv.Itoa(i + 1), Contrast: k}, p
+	}
+	c := q.criteria()
+	c.Confidence = 1 - quickLevel(1-c.Confidence, q.Candidates, q.looks())
+	assessed, err := stats.Judge(c, comparisons)
+	if err != nil {
+		return nil, err
+	}
+	confirmed, err := stats.Confirmed(assessed, tests)
+	if err != nil {
+		return nil, err
+	}
+	findings := make([]Finding, q.Candidates)
+	for i, a := range assessed {
+		f := Finding{Verdict: a.Verdict, Scope: Windows, Assessment: a}
+		if a.Verdict != stats.Invalid {
+			f.CarryOver, f.Unconfirmed, f.NeedsLong = q.carriesOver(entries, i+1), !confirmed[i], a.Verdict == stats.Equivalent
+		}
+		if f.CarryOver || f.Unconfirmed || f.NeedsLong {
+			f.Verdict = stats.Inconclusive
+		}
+		findings[i] = f
+	}
+	return findings, nil
+}
+
+// short returns a candidate's effect in its session of short windows, with the p-values of the randomisation
+// test. Its noise is the variation between groups.
+func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.PValues, error) {
 	entries = of(entries, candidate)
 	if len(entries) == 0 {
-		return stats.Contrast{Paired: true}, nil
-	}
-	if !q.Quick {
-		means := make([]float64, len(entries))
-		for i, e := range entries {
-			means[i] = e.Mean
-		}
-		return stats.PairedDifferences(means)
+		return stats.Contrast{Paired: true}, stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, nil
 	}
 	e := entries[0]
 	pairs := e.Groups
 	if q.Candidates == 1 {
 		pairs *= 2
 	}
-	if len(entries) > 1 || !slices.Contains(QuickLooks(q.LastLook), pairs) {
-		return stats.Contrast{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(entries))
+	if len(entries) > 1 || q.Quick && !slices.Contains(QuickLooks(q.LastLook), pairs) {
+		return stats.Contrast{}, stats.PValues{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(entries))
 	}
+	return e.contrast(), e.P, nil
+}
+
+func (e Entry) contrast() stats.Contrast {
 	n := float64(e.Groups)
-	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Groups, Paired: true}, nil
+	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Groups, Paired: true}
 }
 
-// limit turns the verdict of the windows into a Finding: it withholds verdicts that windows alone cannot
-// support, and limits the claim.
-func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bool, dwells stats.Contrast, has bool) (Finding, error) {
-	f := Finding{Verdict: a.Verdict, Claim: General, Windows: a}
-	if q.Quick {
-		f.Claim = ThisHour
+// Contrast returns a candidate's effect from the valid entries of sessions of long windows. Its noise is the
+// variation between sessions, which contains that between pools, and between long windows.
+func Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
+	own := of(entries, candidate)
+	if len(own) == 0 {
+		return stats.Contrast{Paired: true}, nil
 	}
-	if a.Verdict == stats.Invalid {
-		return f, nil
+	means := make([]float64, len(own))
+	for i, e := range own {
+		means[i] = e.Mean
 	}
-	if has {
-		var err error
-		if f.Contradict, err = q.contradicts(a.Verdict, dwells, windows); err != nil {
-			return f, err
-		}
-	}
-	if carryover {
-		f.Remedy = DoubleWindow
-		if 2*q.Window > MaxWindow {
-			f.Remedy = UseBlocks
-		}
-	}
-	if !has && q.Writes {
-		f.Claim = SwitchedWindows
-	}
-	if carryover || f.Contradict || (a.Verdict == stats.Equivalent && !has) {
-		f.Verdict = stats.Inconclusive
-	}
-	return f, nil
+	return stats.PairedDifferences(means)
 }
 
-// Carryover reports whether a candidate's windows show an after-effect of the previous setting. It uses two
-// tests, each at 2.5% and over all sessions together.
-func Carryover(entries []Entry, candidate int) bool {
-	sessions := of(entries, candidate)
-	if len(sessions) == 0 {
+// Check checks a constraint on a candidate with the data of the verdict on it.
+func (q Question) Check(f Finding, constraint stats.Constraint, short, long []Entry, candidate int) (stats.ConstraintResult, error) {
+	var k stats.Contrast
+	var err error
+	if f.Sessions >= LeastSessions {
+		k, err = Contrast(long, candidate)
+	} else {
+		k, _, err = q.short(short, candidate)
+	}
+	if err != nil {
+		return stats.ConstraintResult{}, err
+	}
+	return constraint.Check(k, 1-f.Assessment.Level)
+}
+
+// carriesOver reports whether a candidate's short windows show an after-effect of the previous setting. Two
+// tests look for it; together they err in 5% over all candidates and looks.
+func (q Question) carriesOver(entries []Entry, candidate int) bool {
+	own := of(entries, candidate)
+	if len(own) == 0 {
 		return false
 	}
-	late, lag := 0.0, 0.0
-	for _, e := range sessions {
-		late, lag = late+e.Late, lag+e.Lag
-	}
-	limit := distuv.UnitNormal.Quantile(1-0.025/2) * math.Sqrt(float64(len(sessions)))
-	return math.Abs(late) > limit || math.Abs(lag) > limit
-}
-
-// Dwells has the figures of four dwells: baseline, candidate, baseline, candidate. Each dwell has equally
-// many pieces of equal length, such as four of 30 s. The pieces begin after the time in which the setting
-// takes effect.
-type Dwells [4][]float64
-
-// Contrast returns the ratio of the candidate to the baseline. The dwells have the weights −¼, ¾, −¾ and ¼,
-// which cancel a steady drift. The noise is the spread of the differences between pieces at the same position
-// in the two dwells of a setting. So a trend within dwells is not noise: dwells exist to show such a trend.
-func (d Dwells) Contrast() (stats.Contrast, error) {
-	logs, err := d.logs()
-	if err != nil {
-		return stats.Contrast{}, err
-	}
-	pieces := len(logs[0])
-	ratio, variance := 0.0, 0.0
-	for setting := range 2 {
-		first, second := logs[setting], logs[setting+2]
-		apart := make([]float64, pieces)
-		for j := range apart {
-			apart[j] = second[j] - first[j]
-			ratio += [2]float64{-0.25*first[j] - 0.75*second[j], 0.75*first[j] + 0.25*second[j]}[setting] / float64(pieces)
-		}
-		k, err := stats.PairedDifferences(apart)
-		if err != nil {
-			return stats.Contrast{}, err
-		}
-		variance += k.StdDev * k.StdDev / 4 // ½, because a difference has twice the variance of a piece; ½ again for the mean of two settings.
-	}
-	of := 1.25 * variance // Σ weight² of the dwells is 5/4.
-	return stats.Contrast{LogRatio: ratio, StdDev: math.Sqrt(of), StdErr: math.Sqrt(of / float64(pieces)), DF: float64(2 * (pieces - 1)), Runs: pieces}, nil
-}
-
-// contradicts reports whether the dwells of a candidate contradict a verdict of windows. The ratios of dwells
-// and windows have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than within
-// them, so this test alarms too often. A false alarm only withholds a verdict. If noise is large, the test
-// misses contradictions. So the dwells' own ratio must also agree with the verdict, if that is Superior, Better
-// or Equivalent.
-func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (bool, error) {
-	p, err := compatible(dwells, windows)
-	if err != nil || p < 0.05 {
-		return err == nil, err
-	}
-	gain := dwells.LogRatio
-	if q.Criteria.Direction == stats.LowerIsBetter {
-		gain = -gain
-	}
-	switch v {
-	case stats.Equivalent:
-		return math.Abs(gain) > math.Log1p(q.Criteria.Equivalence), nil
-	case stats.Superior, stats.Better:
-		return gain <= 0, nil
-	default:
-		return false, nil
-	}
-}
-
-// compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch and
-// Satterthwaite. If the dwells or the windows have no estimate of noise, or if both noises are 0, the error
-// wraps stats.ErrTooFew.
-func compatible(dwells, windows stats.Contrast) (float64, error) {
-	own, se2 := dwells.StdErr*dwells.StdErr, windows.StdErr*windows.StdErr
-	if own+se2 == 0 || windows.DF == 0 || dwells.DF == 0 {
-		return 0, fmt.Errorf("%w: no noise to compare with", stats.ErrTooFew)
-	}
-	nu := (own + se2) * (own + se2) / (own*own/dwells.DF + se2*se2/windows.DF)
-	t := math.Abs(dwells.LogRatio-windows.LogRatio) / math.Sqrt(own+se2)
-	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Survival(t), nil
-}
-
-func (d Dwells) logs() (logs Dwells, err error) {
-	for i, figures := range d {
-		if len(figures) < 2 || len(figures) != len(d[0]) {
-			return logs, fmt.Errorf("%w: dwell %d has %d pieces", stats.ErrTooFew, i, len(figures))
-		}
-		for j, x := range figures {
-			if !(x > 0) || math.IsInf(x, 1) {
-				return logs, &stats.ValueError{What: "piece of a dwell", Index: j, Value: x, Want: "positive and finite"}
-			}
-			logs[i] = append(logs[i], math.Log(x))
-		}
-	}
-	return logs, nil
+	tests := float64(2 * q.Candidates * q.looks())
+	limit := distuv.UnitNormal.Quantile(1 - 0.05/tests/2)
+	return math.Abs(own[0].Late) > limit || math.Abs(own[0].Lag) > limit
 }

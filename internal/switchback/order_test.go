@@ -3,7 +3,6 @@ package switchback
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -67,21 +66,41 @@ func sessionOf(figures ...float64) Session {
 
 func TestEstimateAndExactTest(t *testing.T) {
 	s := sessionOf(1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2, 1)
-	es, err := s.Entries()
+	es, err := s.Entries(stats.Criteria{MinimumEffect: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Only one of 6⁴ orders results in as much.
-	if e := es[0]; math.Abs(e.Mean-math.Ln2) > 1e-6 || e.P != math.Round(1e4/1296.)/1e4 || e.Groups != 4 {
+	if e := es[0]; math.Abs(e.Mean-math.Ln2) > 1e-6 || e.P.AnyGain != math.Round(1e4/1296.)/1e4 || e.P.Loss != 1 || e.Groups != 4 {
 		t.Errorf("entry %+v", e)
 	}
 	s.Faults[5] = true
-	if es, _ := s.Entries(); es[0].Groups != 3 {
+	if es, _ := s.Entries(stats.Criteria{MinimumEffect: 0.1}); es[0].Groups != 3 {
 		t.Errorf("a fault leaves %d quads, want 3", es[0].Groups)
 	}
-	s.Windows[0].Figure = 0
-	if _, err := s.Entries(); !errors.Is(err, stats.ErrStalled) {
-		t.Errorf("a window in which nothing moved: %v", err)
+	for i := range s.Windows {
+		s.Windows[i].Figure = 0
+	}
+	if _, err := s.Entries(stats.Criteria{}); !errors.Is(err, stats.ErrStalled) {
+		t.Errorf("windows in which nothing moved: %v", err)
+	}
+}
+
+// A stall counts against the setting under which it happened.
+func TestWindowWithoutOperationsIsTheWorstFigure(t *testing.T) {
+	s := sessionOf(1, 2, 2, 1, 1, 2, 0, 1, 1, 2, 2, 1, 1, 2, 2, 1)
+	es, err := s.Entries(stats.Criteria{})
+	if err != nil || es[0].Void || es[0].Groups != 4 || math.Abs(es[0].Mean-math.Log(14.0/8)) > 1e-6 || es[0].StdDev < 0.2 {
+		t.Errorf("one window of eight stalled: %+v, %v", es, err)
+	}
+	for i, w := range s.Windows {
+		if w.Setting == 1 {
+			s.Windows[i].Figure = 0
+		}
+	}
+	es, err = s.Entries(stats.Criteria{})
+	if err != nil || es[0].Void || es[0].Mean != round(-math.Log(slowest), 1e6) {
+		t.Errorf("all windows of the candidate stalled: %+v, %v", es, err)
 	}
 }
 
@@ -92,11 +111,11 @@ func TestVoidsThatFollowASettingVoidTheSession(t *testing.T) {
 		s.Faults[4*i+1], s.Faults[4*i+2] = true, true
 		even.Faults[4*i], even.Faults[4*i+1] = true, true
 	}
-	es, err := s.Entries()
+	es, err := s.Entries(stats.Criteria{MinimumEffect: 0.1})
 	if err != nil || !es[0].Void {
 		t.Errorf("8 faults of the candidate's windows and none of the baseline's: %+v, %v", es, err)
 	}
-	if es, err = even.Entries(); err != nil || es[0].Void || es[0].Groups != 4 {
+	if es, err = even.Entries(stats.Criteria{}); err != nil || es[0].Void || es[0].Groups != 4 {
 		t.Errorf("4 faults of each: %+v, %v", es, err)
 	}
 }
@@ -160,51 +179,49 @@ func TestCutAndFaults(t *testing.T) {
 }
 
 func TestVerdictsAreLimited(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	sessions := func(mean, late float64) (es []Entry) {
-		for i := range 4 {
-			es = append(es, Entry{Session: i, Candidate: 1, Groups: 4, Mean: mean + 0.001*rng.NormFloat64(), StdDev: 0.01, Late: late})
+	short := func(mean, late float64, p stats.PValues) []Entry {
+		return []Entry{{Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.01, Late: late, P: p}}
+	}
+	sessions := func(n int, mean float64) (es []Entry) {
+		for i := range n {
+			es = append(es, Entry{Candidate: 1, Groups: 1, Mean: mean + 0.001*float64(i)})
 		}
 		return es
 	}
-	dwells := func(ratio float64) map[int]stats.Contrast {
-		k, err := Dwells{{1, 1.01, 0.99, 1}, {ratio, ratio * 1.01, ratio, ratio}, {1, 1, 1.01, 1}, {ratio, ratio, ratio, ratio * 0.99}}.Contrast()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return map[int]stats.Contrast{1: k}
-	}
-	q := question(false)
-	writes := q
-	writes.Writes = true
+	quick, pools, pool, daily := question(true, 0.10), question(false, 0.10), question(false, 0.10), question(false, 0.10)
+	pool.Pools, daily.Daily = false, true
+	no := stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}
 	for _, c := range []struct {
-		name    string
-		q       Question
-		entries []Entry
-		dwells  map[int]stats.Contrast
-		want    stats.Verdict
-		claim   Claim
-		remedy  Remedy
+		name        string
+		q           Question
+		short, long []Entry
+		want        Finding // without Assessment
 	}{
-		{"superior", q, sessions(0.2, 0), nil, stats.Superior, General, None},
-		{"writes without dwells", writes, sessions(0.2, 0), nil, stats.Superior, SwitchedWindows, None},
-		{"writes with dwells", writes, sessions(0.2, 0), dwells(math.Exp(0.2)), stats.Superior, General, None},
-		{"dwells contradict", writes, sessions(0.2, 0), dwells(0.93), stats.Inconclusive, General, None},
-		{"the same without dwells", q, sessions(0, 0), nil, stats.Inconclusive, General, None},
-		{"the same with dwells", q, sessions(0, 0), dwells(1), stats.Equivalent, General, None},
-		{"carry-over", q, sessions(0.2, 2), nil, stats.Inconclusive, General, DoubleWindow},
-		{"two sessions", q, sessions(0.2, 0)[:2], nil, stats.Invalid, General, None},
-		{"slower", q, sessions(-0.2, 0), nil, stats.Inferior, General, None},
+		{"short windows", quick, short(0.2, 0, stats.PValues{}), nil, Finding{Verdict: stats.Superior}},
+		{"a randomisation test that fails", quick, short(0.2, 0, no), nil, Finding{Verdict: stats.Inconclusive, Unconfirmed: true}},
+		{"the same in short windows", quick, short(0, 0, stats.PValues{}), nil, Finding{Verdict: stats.Inconclusive, NeedsLong: true}},
+		{"carry-over", quick, short(0.2, 9, stats.PValues{}), nil, Finding{Verdict: stats.Inconclusive, CarryOver: true}},
+		{"slower", quick, short(-0.2, 0, stats.PValues{}), nil, Finding{Verdict: stats.Inferior}},
+		{"two long sessions", pools, short(0.2, 0, stats.PValues{}), sessions(2, 0.2), Finding{Verdict: stats.Superior, Sessions: 2}},
+		{"three long sessions", pools, nil, sessions(3, 0.2), Finding{Verdict: stats.Superior, Scope: Pools, Sessions: 3}},
+		{"on one pool", pool, nil, sessions(3, 0.2), Finding{Verdict: stats.Superior, Scope: Pool, Sessions: 3}},
+		{"on three days", daily, nil, sessions(3, 0.2), Finding{Verdict: stats.Superior, Scope: Days, Sessions: 3}},
+		{"long windows alone decide", pools, short(0.2, 9, no), sessions(3, -0.2), Finding{Verdict: stats.Inferior, Scope: Pools, Sessions: 3}},
+		{"too early for the same", pools, nil, sessions(3, 0), Finding{Verdict: stats.Inconclusive, Scope: Pools, Sessions: 3}},
+		{"the same", pools, nil, sessions(4, 0), Finding{Verdict: stats.Equivalent, Scope: Pools, Sessions: 4}},
+		{"nothing", pools, nil, nil, Finding{Verdict: stats.Invalid}},
 	} {
-		fs, err := Judge(c.q, c.entries, c.dwells)
+		fs, err := Judge(c.q, c.short, c.long)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if f := fs[0]; f.Verdict != c.want || f.Claim != c.claim || f.Remedy != c.remedy {
-			t.Errorf("%s: %v, %v, %v", c.name, f.Verdict, f.Claim, f.Remedy)
+		f := fs[0]
+		f.Assessment = stats.Assessment{}
+		if !reflect.DeepEqual(f, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, f, c.want)
 		}
 	}
-	if _, err := Judge(question(true), []Entry{{Candidate: 1, Groups: 5, StdDev: 1}}, nil); !errors.Is(err, stats.ErrParameter) {
+	if _, err := Judge(question(true, 0.10), []Entry{{Candidate: 1, Groups: 5, StdDev: 1}}, nil); !errors.Is(err, stats.ErrParameter) {
 		t.Errorf("a look that was not planned: %v", err)
 	}
 }

@@ -3,54 +3,83 @@ package switchback
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// tiny is the tolerance for sums that differ only by rounding.
+// tiny is the relative tolerance for sums that differ only by rounding.
 const tiny = 1e-12
 
-// randomise returns the one-sided p-value of the sum of contrasts: the share of possible orders whose sum is
-// equal or larger. It enumerates the orders if they are at most exactOrders. Otherwise it draws some at
-// random, and the actual order counts as one more draw.
-func randomise(groups []choice, rng *rand.Rand) float64 {
-	seen := 0.0
-	for _, g := range groups {
-		seen += g.seen
+// randomise returns the p-values of the randomisation test: the share of possible orders that would give at
+// least this gain, or loss, if the true ratio were exactly at the margin. The figures of the candidate are
+// first divided by that ratio. It enumerates the orders if they are at most exactOrders. Otherwise it draws
+// some at random, and the actual order counts as one more draw.
+func randomise(groups []group, candidate int, c stats.Criteria, rng *rand.Rand) stats.PValues {
+	more, less := shares(groups, candidate, 0, rng)
+	moreThan, lessThan := shares(groups, candidate, c.Gain(stats.Contrast{LogRatio: c.Margin()}).LogRatio, rng)
+	if c.Direction == stats.LowerIsBetter {
+		more, less, moreThan, lessThan = less, more, lessThan, moreThan
 	}
-	orders := 1
-	for _, g := range groups {
-		orders = min(orders*len(g.all), exactOrders+1)
-	}
-	if orders <= exactOrders {
-		return float64(asMuch(groups, seen)) / float64(orders)
-	}
-	count := 1
-	for range draws {
-		sum := 0.0
-		for _, g := range groups {
-			sum += g.all[rng.IntN(len(g.all))]
-		}
-		if sum >= seen-tiny {
-			count++
-		}
-	}
-	return float64(count) / (draws + 1)
+	return stats.PValues{Superior: round(moreThan, 1e4), AnyGain: round(more, 1e4), Loss: round(less, 1e4), Small: round(lessThan, 1e4)}
 }
 
-// asMuch counts the orders of the groups in which the contrasts add up to at least the sum that is given.
-func asMuch(groups []choice, missing float64) int {
-	if len(groups) == 0 {
-		if missing <= tiny {
-			return 1
+// shares returns the shares of orders in which the contrasts add up to at least, and to at most, the sum that
+// was seen, if the figures of the candidate were divided by exp(margin).
+func shares(groups []group, candidate int, margin float64, rng *rand.Rand) (more, less float64) {
+	cs := choices(groups, candidate, func(g group) []float64 {
+		adjusted := slices.Clone(g.figures)
+		for i, setting := range g.order {
+			if setting == candidate {
+				adjusted[i] *= math.Exp(-margin)
+			}
 		}
-		return 0
+		return adjusted
+	})
+	seen, scale, orders := 0.0, 0.0, 1
+	for _, c := range cs {
+		seen, orders = seen+c.seen, min(orders*len(c.all), exactOrders+1)
+		for _, x := range c.all {
+			scale = max(scale, math.Abs(x))
+		}
 	}
-	n := 0
+	above, below, total := 0.0, 0.0, 0.0
+	count := func(sum float64) {
+		total++
+		if sum >= seen-tiny*scale {
+			above++
+		}
+		if sum <= seen+tiny*scale {
+			below++
+		}
+	}
+	if orders <= exactOrders {
+		each(cs, 0, count)
+		return above / total, below / total
+	}
+	count(seen)
+	for range draws {
+		sum := 0.0
+		for _, c := range cs {
+			sum += c.all[rng.IntN(len(c.all))]
+		}
+		count(sum)
+	}
+	return above / total, below / total
+}
+
+// each calls a function with the sum of contrasts of each possible order.
+func each(groups []choice, sum float64, count func(float64)) {
+	if len(groups) == 0 {
+		count(sum)
+		return
+	}
 	for _, x := range groups[0].all {
-		n += asMuch(groups[1:], missing-x)
+		each(groups[1:], sum+x, count)
 	}
-	return n
 }
 
 // carryoverDraws is the number of draws of score. Fewer than in randomise suffice, because a score is
@@ -96,16 +125,17 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 // the current and of the previous setting, for the actual order and for each drawn order.
 func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
-	for _, x := range effects(groups, candidate) {
-		effect += x / float64(len(groups))
+	if k, err := effectOf(groups, candidate); err == nil {
+		effect = k.mean
 	}
 	logs, orders, drawn := make([][]float64, len(groups)), make([]Group, len(groups)), make([]Group, len(groups))
 	could := make([][]Group, len(groups))
 	for i, g := range groups {
 		could[i] = relabelled(g.order, candidate)
-		logs[i], orders[i] = make([]float64, len(g.logs)), g.order
-		for j, y := range g.logs {
-			logs[i][j] = y - effect/2*sign(g.order[j], candidate)
+		logs[i], orders[i] = make([]float64, len(g.figures)), g.order
+		least := stat.Mean(g.figures, nil) / slowest // A window without operations has no logarithm.
+		for j, y := range g.figures {
+			logs[i][j] = math.Log(max(y, least, math.SmallestNonzeroFloat64)) - effect/2*sign(g.order[j], candidate)
 		}
 	}
 	return score(lag(orders, logs, candidate), func() float64 {

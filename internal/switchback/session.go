@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -23,86 +25,150 @@ type Session struct {
 	Order      []Group  `json:"order"`
 	Windows    []Window `json:"windows"`
 	Faults     []bool   `json:"faults"` // one for each window
+	// Long is the candidate of a session of long windows, which compares one candidate with the baseline; 0
+	// for a session of short windows.
+	Long int `json:"long,omitempty"`
 }
 
 // Entry is the ledger's record of one candidate in one session.
 type Entry struct {
-	Session   int     `json:"s"`
-	Candidate int     `json:"c"`
-	Groups    int     `json:"n"` // valid quads or rounds
-	Mean      float64 `json:"m"` // mean over groups of ln(candidate ÷ baseline); in entries from Levels, of ln(figure)
-	StdDev    float64 `json:"d"` // standard deviation between groups
-	P         float64 `json:"r"` // p-value of the randomisation test of "no increase of the figure"
-	Late      float64 `json:"l"` // difference between late and early halves of windows, as a normal score
-	Lag       float64 `json:"g"` // effect of the previous setting, as a normal score
-	Void      bool    `json:"v,omitempty"`
+	Candidate int
+	Groups    int     // valid quads, rounds, or pairs of long windows
+	Mean      float64 // ln(mean of the candidate ÷ mean of the baseline); in entries from Levels, ln(mean)
+	StdDev    float64 // standard deviation between groups, to first order; 0 for a session of long windows
+	// P has the p-values of the randomisation test. They are 1 in a session of long windows.
+	P    stats.PValues
+	Late float64 // difference between late and early halves of windows, as a normal score
+	Lag  float64 // effect of the previous setting, as a normal score
+	Void bool
 }
 
-// Entries summarizes a session, with one entry for each candidate. All entries are void if fewer than two
-// groups are valid, or if faults hit some settings more often than chance allows.
+// slowest is the largest ratio, or its reciprocal, that an entry has. If no operation of a setting finished in
+// the whole session, its ratio is infinite.
+const slowest = 1000
+
+// Entries summarizes a session, with one entry for each candidate, or only one for a session of long windows.
+// All entries are void if too few groups are valid, or if faults hit some settings more often than chance
+// allows.
 //
-// If no operation finished in a window of a valid group, its figure has no logarithm. Omitting such windows
-// would select windows by their figures. So Entries then fails, with an error that wraps stats.ErrStalled.
-func (s Session) Entries() ([]Entry, error) {
-	groups, err := s.groups()
-	if err != nil {
-		return nil, err
-	}
-	void := s.voidsDiffer()
-	entries := make([]Entry, s.Candidates)
-	for i := range entries {
-		candidate := i + 1
-		e := Entry{Session: s.Number, Candidate: candidate, Groups: len(groups), P: 1, Void: void || len(groups) < 2}
-		if !e.Void {
-			k, err := stats.PairedDifferences(effects(groups, candidate))
-			if err != nil {
-				return nil, err
-			}
-			e.Mean, e.StdDev = round(k.LogRatio, 1e6), round(k.StdDev, 1e6)
-			e.P = round(randomise(choices(groups, candidate, func(g group) []float64 { return g.logs }), s.rng(1)), 1e4)
+// Means are arithmetic, so a window in which no operation finished has the figure 0 and counts like any other.
+// If no operation finished with either setting, there is no ratio, and the error wraps stats.ErrStalled.
+func (s Session) Entries(c stats.Criteria) ([]Entry, error) {
+	return s.entries(func(groups []group, candidate int) (Entry, error) {
+		k, err := effectOf(groups, candidate)
+		if err != nil {
+			return Entry{}, err
+		}
+		e := Entry{Mean: round(k.mean, 1e6), StdDev: round(k.sd, 1e6), P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}}
+		if s.Long == 0 {
+			e.P = randomise(groups, candidate, c, s.rng(1))
 			e.Late = round(lateScore(groups, candidate, s.rng(2)), 100)
 			e.Lag = round(lagScore(groups, candidate, s.rng(3)), 100)
 		}
-		entries[i] = e
-	}
-	return entries, nil
+		return e, nil
+	})
 }
 
-// Levels returns entries for limits on a figure itself, not on its ratio to the baseline's. Each entry has the
-// mean of ln(figure) over a candidate's windows, and no test results.
+// Levels returns entries for limits on a figure itself, not on its ratio to the baseline's. Each entry has
+// ln(mean of a candidate's windows), and no test results.
 func (s Session) Levels() ([]Entry, error) {
+	return s.entries(func(groups []group, candidate int) (Entry, error) {
+		var figures []float64
+		for _, g := range groups {
+			figures = append(figures, meanOf(g.order, g.figures, candidate))
+		}
+		k, err := levelOf(figures)
+		return Entry{Mean: round(k.mean, 1e6), StdDev: round(k.sd, 1e6), P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}}, err
+	})
+}
+
+// Figures returns the figures of a setting's windows in valid groups.
+func (s Session) Figures(setting int) ([]float64, error) {
+	groups, err := s.groups()
+	var figures []float64
+	for _, g := range groups {
+		for i, window := range g.order {
+			if window == setting {
+				figures = append(figures, g.figures[i])
+			}
+		}
+	}
+	return figures, err
+}
+
+func (s Session) entries(of func([]group, int) (Entry, error)) ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
 		return nil, err
 	}
-	void := s.voidsDiffer()
-	entries := make([]Entry, s.Candidates)
-	for i := range entries {
-		e := Entry{Session: s.Number, Candidate: i + 1, Groups: len(groups), P: 1, Void: void || len(groups) < 2}
-		if !e.Void {
-			k, err := stats.PairedDifferences(levels(groups, i+1))
-			if err != nil {
+	least, candidates := 2, make([]int, s.Candidates)
+	for i := range candidates {
+		candidates[i] = i + 1
+	}
+	if s.Long > 0 {
+		least, candidates = 1, []int{s.Long}
+	}
+	void := s.Long == 0 && s.voidsDiffer() || len(groups) < least
+	entries := make([]Entry, len(candidates))
+	for i, candidate := range candidates {
+		if !void {
+			if entries[i], err = of(groups, candidate); err != nil {
 				return nil, err
 			}
-			e.Mean, e.StdDev = round(k.LogRatio, 1e6), round(k.StdDev, 1e6)
 		}
-		entries[i] = e
+		entries[i].Candidate, entries[i].Groups, entries[i].Void = candidate, len(groups), void
 	}
 	return entries, nil
 }
 
-func levels(groups []group, candidate int) []float64 {
-	out := make([]float64, len(groups))
-	for i, g := range groups {
-		sum, n := 0.0, 0.0
-		for j, setting := range g.order {
-			if setting == candidate {
-				sum, n = sum+g.logs[j], n+1
-			}
-		}
-		out[i] = sum / n
+// estimate is a logarithm with its standard deviation between groups.
+type estimate struct{ mean, sd float64 }
+
+// effectOf returns ln(mean of the candidate ÷ mean of the baseline) over groups. Its standard deviation is that
+// of the groups' contributions, to first order (the delta method).
+func effectOf(groups []group, candidate int) (estimate, error) {
+	var of, base []float64
+	for _, g := range groups {
+		of, base = append(of, meanOf(g.order, g.figures, candidate)), append(base, meanOf(g.order, g.figures, Baseline))
 	}
-	return out
+	a, b := stat.Mean(of, nil), stat.Mean(base, nil)
+	if a == 0 && b == 0 {
+		return estimate{}, fmt.Errorf("windows of candidate %d and of the baseline: %w", candidate, stats.ErrStalled)
+	}
+	if a <= b/slowest || b <= a/slowest {
+		return estimate{mean: math.Copysign(math.Log(slowest), a-b)}, nil
+	}
+	for i := range of {
+		of[i] = of[i]/a - base[i]/b
+	}
+	k := estimate{mean: math.Log(a / b)}
+	if len(of) > 1 {
+		k.sd = stat.StdDev(of, nil)
+	}
+	return k, nil
+}
+
+func levelOf(figures []float64) (estimate, error) {
+	mean := stat.Mean(figures, nil)
+	if mean == 0 {
+		return estimate{}, fmt.Errorf("all windows of a candidate: %w", stats.ErrStalled)
+	}
+	k := estimate{mean: math.Log(mean)}
+	if len(figures) > 1 {
+		k.sd = stat.StdDev(figures, nil) / mean
+	}
+	return k, nil
+}
+
+// meanOf returns the mean figure of a setting's windows in a group.
+func meanOf(order Group, figures []float64, setting int) float64 {
+	sum, n := 0.0, 0.0
+	for i, s := range order {
+		if s == setting {
+			sum, n = sum+figures[i], n+1
+		}
+	}
+	return sum / n
 }
 
 func (s Session) rng(stream uint64) *rand.Rand {
@@ -113,9 +179,9 @@ func round(x, unit float64) float64 { return math.Round(x*unit) / unit }
 
 // group is a valid group with its figures.
 type group struct {
-	order Group
-	logs  []float64 // ln(figure)
-	late  []float64 // (late − early) ÷ figure, which is finite even if no operation finished in a half
+	order   Group
+	figures []float64
+	late    []float64 // late − early, in units of the group's mean figure
 }
 
 // groups returns the complete groups without a fault.
@@ -153,15 +219,19 @@ func (s Session) group(order Group, at int) (group, bool, error) {
 	if !counts {
 		return g, false, nil
 	}
-	for _, w := range s.Windows[at : at+len(order)] {
-		if w.Figure == 0 {
-			return g, false, fmt.Errorf("window of setting %d: %w", w.Setting, stats.ErrStalled)
+	own := s.Windows[at : at+len(order)]
+	for i, w := range own {
+		if !(w.Figure >= 0 && w.Early >= 0 && w.Late >= 0) || math.IsInf(w.Figure+w.Early+w.Late, 1) {
+			return g, false, &stats.ValueError{What: "window", Index: at + i, Value: w.Figure, Want: "finite, and at least 0"}
 		}
-		if !(w.Figure > 0) || math.IsInf(w.Figure, 1) || !(w.Early >= 0 && w.Late >= 0) {
-			return g, false, &stats.ValueError{What: "window", Index: at, Value: w.Figure, Want: "positive and finite"}
+		g.figures = append(g.figures, w.Figure)
+	}
+	level := stat.Mean(g.figures, nil)
+	for _, w := range own {
+		if level > 0 {
+			w.Late, w.Early = w.Late/level, w.Early/level
 		}
-		g.logs = append(g.logs, math.Log(w.Figure))
-		g.late = append(g.late, (w.Late-w.Early)/w.Figure)
+		g.late = append(g.late, w.Late-w.Early)
 	}
 	return g, true, nil
 }
@@ -179,14 +249,6 @@ func contrast(order Group, values []float64, candidate int) float64 {
 		}
 	}
 	return sum[1]/n[1] - sum[0]/n[0]
-}
-
-func effects(groups []group, candidate int) []float64 {
-	out := make([]float64, len(groups))
-	for i, g := range groups {
-		out[i] = contrast(g.order, g.logs, candidate)
-	}
-	return out
 }
 
 // choice has the contrast of a group, and its contrasts under all possible orders.

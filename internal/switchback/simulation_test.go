@@ -2,6 +2,7 @@ package switchback
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -21,13 +22,31 @@ type world struct {
 	stalls    float64 // the probability that a stall of 2 s begins in a second
 	ratio     float64
 	sessionSD float64 // by how much ln(ratio) differs between sessions
+	persists  float64 // correlation of that difference from one session to the next
 	tau       float64 // time constant in seconds with which a setting takes effect; 0: at once
-	plain     bool    // entries without permutation tests, which take most of the time, and so no carry-over is found
-	deferred  float64 // how much ln(figure) falls in the long run because of postponed work, τ 60 s
+	plain     bool    // entries without permutation tests, which take most of the time
+	hostile
 
 	rng                        *rand.Rand
 	fast, drift, felt, backlog float64
-	stalled                    int
+	surge, alone, lasting      float64
+	before                     int
+	slowed                     bool
+	seconds, stalled           int
+}
+
+// hostile has effects that a verdict must not be misled by. They are in ln(figure).
+type hostile struct {
+	deferred  float64 // how much the figure falls with the candidate in the long run, because of postponed work
+	transient float64 // how much it rises after a switch to the candidate
+	back      float64 // how much it rises after a switch to the baseline
+	decay     float64 // time constant in seconds of these three
+	own       float64 // sd of noise with τ 20 s under the candidate alone
+	fastOwn   float64 // sd per second of more noise under the candidate alone; its mean figure stays the same
+	stallsOwn float64 // share of the time that the candidate spends in stalls of stallsFor seconds
+	stallsFor int
+	fourth    float64 // one time in four, ten seconds are slower by that share
+	cycle     float64 // ten seconds of each forty are slower by that share
 }
 
 // worlds returns assumed clusters.
@@ -58,7 +77,7 @@ func (w *world) second(setting int, effect float64) float64 {
 	} else {
 		w.felt += (target - w.felt) * (1 - math.Exp(-1/w.tau))
 	}
-	w.backlog += (w.deferred*float64(setting) - w.backlog) * (1 - keep)
+	sum := w.felt + w.fast + w.drift + w.hostility(setting)
 	if w.stalled > 0 {
 		w.stalled--
 		return 0
@@ -66,7 +85,43 @@ func (w *world) second(setting int, effect float64) float64 {
 	if w.rng.Float64() < w.stalls {
 		w.stalled = 2
 	}
-	return math.Exp(w.felt - w.backlog + w.fast + w.drift)
+	return math.Exp(sum)
+}
+
+func (w *world) hostility(setting int) float64 {
+	if w.hostile == (hostile{}) {
+		return 0
+	}
+	if w.decay > 0 {
+		fade := math.Exp(-1 / w.decay)
+		w.backlog += (w.deferred*float64(setting) - w.backlog) * (1 - fade)
+		w.surge *= fade
+		if setting != w.before {
+			w.surge = [2]float64{w.back, w.transient}[setting]
+		}
+	}
+	keep := math.Exp(-1.0 / 20)
+	w.alone = keep*w.alone + math.Sqrt(1-keep*keep)*w.own*w.rng.NormFloat64()
+	w.before, w.seconds = setting, w.seconds+1
+	sum := w.surge - w.backlog
+	if setting == 1 {
+		sum += w.alone - w.own*w.own/2 + w.fastOwn*w.rng.NormFloat64() - w.fastOwn*w.fastOwn/2
+		if w.stalled == 0 && w.stallsFor > 0 && w.rng.Float64() < w.stallsOwn/(1-w.stallsOwn)/float64(w.stallsFor) {
+			w.stalled = w.stallsFor
+		}
+	}
+	if w.seconds%10 == 0 {
+		w.slowed = w.rng.IntN(4) == 0
+	}
+	if w.slowed || w.cycle > 0 && w.seconds/10%4 == 3 {
+		sum += math.Log1p(-w.fourth - w.cycle)
+	}
+	return sum
+}
+
+func (w *world) reset() {
+	w.fast, w.drift, w.felt, w.backlog, w.stalled = 0, w.slow*w.rng.NormFloat64(), 0, 0, 0
+	w.surge, w.alone, w.before, w.seconds = 0, 0, 0, w.rng.IntN(40)
 }
 
 // session returns a session with windows of a length, such as 10 s, of which three tenths are wash-out.
@@ -77,7 +132,7 @@ func (w *world) session(t *testing.T, number, quads int, effect float64, window 
 		t.Fatal(err)
 	}
 	s := Session{Number: number, Seed: w.rng.Uint64(), Candidates: 1, Order: order}
-	w.fast, w.drift, w.felt, w.backlog, w.stalled = 0, w.slow*w.rng.NormFloat64(), 0, 0, 0
+	w.reset()
 	for _, g := range order {
 		for _, setting := range g {
 			washOut := int(window.Seconds()) * 3 / 10
@@ -102,107 +157,104 @@ func (w *world) session(t *testing.T, number, quads int, effect float64, window 
 	return s
 }
 
-// dwells returns dwells of 240 s each. Their first half is left out, in which a setting with τ 60 s
-// takes effect.
-func (w *world) dwells(t *testing.T, effect float64) stats.Contrast {
+// long returns the entry of a session of long windows, of which the first three fifths do not count.
+func (w *world) long(t *testing.T, number int, effect float64, length int) Entry {
 	t.Helper()
-	const washOut = 120
-	var d Dwells
-	for i := range d {
-		for range washOut {
-			w.second(i%2, effect)
-		}
-		for range 4 {
-			sum := 0.0
-			for range (240 - washOut) / 4 {
-				sum += w.second(i%2, effect)
+	w.reset()
+	s := Session{Number: number, Candidates: 1, Long: 1, Order: []Group{{0, 1}}, Faults: make([]bool, 2)}
+	if number%2 == 0 {
+		s.Order[0] = Group{1, 0}
+	}
+	for _, setting := range s.Order[0] {
+		win := Window{Setting: setting}
+		for i := range length {
+			if x := w.second(setting, effect); i >= length*3/5 {
+				win.Figure += x / float64(length-length*3/5)
 			}
-			d[i] = append(d[i], sum/(240-washOut)*4)
 		}
+		s.Windows = append(s.Windows, win)
 	}
-	k, err := d.Contrast()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-func (w *world) effect() float64 { return math.Log(w.ratio) + w.sessionSD*w.rng.NormFloat64() }
-
-// sweep plays sessions, or the looks of one, until there is a verdict. Where carry-over shows, it begins anew
-// with windows of twice the length. It also returns the minutes that this took.
-func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float64) {
-	t.Helper()
-	dwells := map[int]stats.Contrast{}
-	minutes := 0.0
-	if withDwells {
-		dwells[1] = w.dwells(t, w.effect())
-		minutes = 16
-	}
-	for q.Window = window; ; q.Window *= 2 {
-		play := w.general
-		if q.Quick {
-			play = w.quick
-		}
-		f, m := play(t, q, dwells)
-		minutes += m
-		if f.Remedy != DoubleWindow {
-			return f, minutes
-		}
-	}
-}
-
-// window is the length of windows in which no carry-over has been found yet.
-const window = 10 * time.Second
-
-// general plays sessions with windows of one length.
-func (w *world) general(t *testing.T, q Question, dwells map[int]stats.Contrast) (f Finding, minutes float64) {
-	t.Helper()
-	var entries []Entry
-	for n := 1; ; n++ {
-		entries = append(entries, w.entry(t, w.session(t, n, DefaultPairs/2, w.effect(), q.Window)))
-		minutes += (95 + 2*q.Window.Seconds()*DefaultPairs) / 60
-		if n < DefaultSessions {
-			continue
-		}
-		f = judge(t, q, entries, dwells)
-		if f.Windows.Verdict != stats.Inconclusive || f.Remedy == DoubleWindow || n == q.MaxSessions {
-			return f, minutes
-		}
-	}
-}
-
-// quick plays the looks of one session.
-func (w *world) quick(t *testing.T, q Question, dwells map[int]stats.Contrast) (f Finding, minutes float64) {
-	t.Helper()
-	looks := QuickLooks(q.LastLook)
-	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect(), q.Window)
-	for _, pairs := range looks {
-		part := whole
-		part.Windows, part.Faults = whole.Windows[:2*pairs], whole.Faults[:2*pairs]
-		f, minutes = judge(t, q, []Entry{w.entry(t, part)}, dwells), (95+2*q.Window.Seconds()*float64(pairs))/60
-		if f.Windows.Verdict != stats.Inconclusive {
-			break
-		}
-	}
-	return f, minutes
-}
-
-func (w *world) entry(t *testing.T, s Session) Entry {
-	t.Helper()
-	if w.plain {
-		return plainEntry(t, s.Number, effectsIn(t, s))
-	}
-	es, err := s.Entries()
+	es, err := s.Entries(stats.Criteria{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return es[0]
 }
 
-func judge(t *testing.T, q Question, entries []Entry, dwells map[int]stats.Contrast) Finding {
+// effect draws the effect of a session.
+func (w *world) effect() float64 {
+	w.lasting = w.persists*w.lasting + math.Sqrt(1-w.persists*w.persists)*w.sessionSD*w.rng.NormFloat64()
+	return math.Log(w.ratio) + w.lasting
+}
+
+// sweep plays sessions of long windows, or the looks of a quick session, until there is a verdict. It also
+// returns the minutes that this took.
+func (w *world) sweep(t *testing.T, q Question) (Finding, float64) {
 	t.Helper()
-	fs, err := Judge(q, entries, dwells)
+	w.lasting = w.sessionSD * w.rng.NormFloat64()
+	if q.Quick {
+		return w.quick(t, q)
+	}
+	return w.general(t, q)
+}
+
+const (
+	window     = 10 * time.Second
+	longWindow = 60
+	prepare    = 95 // seconds before the windows of a session
+)
+
+// general plays sessions of long windows.
+func (w *world) general(t *testing.T, q Question) (f Finding, minutes float64) {
+	t.Helper()
+	var entries []Entry
+	for n := 1; ; n++ {
+		entries = append(entries, w.long(t, n, w.effect(), longWindow))
+		minutes += (prepare + 2*(longWindow+2)) / 60.
+		if n < LeastSessions {
+			continue
+		}
+		f = judge(t, q, nil, entries)
+		if f.Verdict != stats.Inconclusive || n == q.MaxSessions {
+			return f, minutes
+		}
+	}
+}
+
+// quick plays the looks of one session.
+func (w *world) quick(t *testing.T, q Question) (f Finding, minutes float64) {
+	t.Helper()
+	looks := QuickLooks(q.LastLook)
+	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect(), window)
+	for _, pairs := range looks {
+		part := whole
+		part.Windows, part.Faults = whole.Windows[:2*pairs], whole.Faults[:2*pairs]
+		f, minutes = judge(t, q, []Entry{plainEntry(t, part)}, nil), (prepare+2*(window.Seconds()+2)*float64(pairs))/60
+		if !w.plain && f.Assessment.Verdict != stats.Inconclusive { // Permutation tests can only withhold a verdict.
+			f = judge(t, q, []Entry{w.entry(t, q, part)}, nil)
+		}
+		if f.Assessment.Verdict != stats.Inconclusive && !f.Unconfirmed {
+			break
+		}
+	}
+	return f, minutes
+}
+
+func (w *world) entry(t *testing.T, q Question, s Session) Entry {
+	t.Helper()
+	if w.plain {
+		return plainEntry(t, s)
+	}
+	es, err := s.Entries(q.Criteria)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return es[0]
+}
+
+func judge(t *testing.T, q Question, short, long []Entry) Finding {
+	t.Helper()
+	fs, err := Judge(q, short, long)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,11 +265,11 @@ func long() bool { return os.Getenv("CEPHTUNE_SIMULATION") == "long" }
 
 // rateOf returns how often sweeps of a world have one of some verdicts, and their mean number of
 // minutes.
-func rateOf(t *testing.T, w world, seed uint64, n int, q Question, dwells bool, wanted ...stats.Verdict) (rate, minutes float64) {
+func rateOf(t *testing.T, w world, seed uint64, n int, q Question, wanted ...stats.Verdict) (rate, minutes float64) {
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
 	for range n {
-		f, m := w.sweep(t, q, dwells)
+		f, m := w.sweep(t, q)
 		minutes += m / float64(n)
 		if slices.Contains(wanted, f.Verdict) {
 			rate += 1 / float64(n)
@@ -226,10 +278,13 @@ func rateOf(t *testing.T, w world, seed uint64, n int, q Question, dwells bool, 
 	return rate, minutes
 }
 
-func question(quick bool) Question {
+// small is a minimum effect that leaves little room for unseen stalls, so that the levels of the tests show.
+const small = 0.01
+
+func question(quick bool, minimum float64) Question {
 	return Question{
-		Criteria:   stats.Criteria{MinimumEffect: 0.10, Equivalence: 0.05, Confidence: 0.95},
-		Candidates: 1, Quick: quick, LastLook: LastLook, MaxSessions: 6,
+		Criteria:   stats.Criteria{MinimumEffect: minimum, Equivalence: min(max(minimum, small), 0.05), Confidence: 0.95},
+		Candidates: 1, Quick: quick, LastLook: LastLook, MaxSessions: DefaultSessions, Pools: true,
 	}
 }
 
@@ -238,113 +293,202 @@ func TestSimulatedErrorRates(t *testing.T) {
 	if long() {
 		n = 25 * n
 	}
-	truths := []struct {
-		name    string
-		ratio   float64
-		dwells  bool
-		nominal float64
-		wrong   []stats.Verdict
-	}{
-		{"a false Superior", 1.10, false, 0.05, []stats.Verdict{stats.Superior}},
-		{"a false gain", 1, false, 0.05, []stats.Verdict{stats.Superior, stats.Better}},
-		{"a false loss", 1, false, 0.025, []stats.Verdict{stats.Inferior}},
-		{"a false Equivalent", 1.05, true, 0.05, []stats.Verdict{stats.Equivalent}},
-	}
 	for i, w := range slices.Concat(worlds(), recorded()) {
 		t.Run(w.name, func(t *testing.T) {
-			for j, truth := range truths {
-				for _, sd := range []float64{-1, 0, 0.05} { // −1 is quick mode, whose claim has no sessions
-					w, q := w, question(sd < 0)
+			for j, truth := range truths(small) {
+				for _, sd := range []float64{-1, 0, 0.05} { // −1 is quick mode, whose scope has no sessions
+					w, q := w, question(sd < 0, truth.minimum)
 					w.ratio, w.sessionSD = truth.ratio, max(0, sd)
-					seed := uint64(100 + 10*i + j)
-					rate, _ := rateOf(t, w, seed, n, q, truth.dwells, truth.wrong...)
-					se := math.Sqrt(truth.nominal * (1 - truth.nominal) / float64(n))
-					if rate > truth.nominal+2*se {
-						t.Logf("%s, %s, sd %v: %.1f%%, and again", w.name, truth.name, sd, 100*rate)
-						rate, _ = rateOf(t, w, seed+1000, n, q, truth.dwells, truth.wrong...)
-						se *= 1.5
-					}
-					t.Logf("%-8s %-18s sd between sessions %5.2f: %.1f%%", w.name, truth.name, sd, 100*rate)
-					if rate > truth.nominal+2*se {
-						t.Errorf("%s, sd %v: %s in %.1f%%, nominal %v", w.name, sd, truth.name, 100*rate, truth.nominal)
-					}
+					w.wantRate(t, fmt.Sprintf("%s, sd %v", w.name, sd), uint64(100+10*i+j), n, q, truth)
 				}
 			}
 		})
 	}
 }
 
-// This measures the minutes until "better at all", and how often that verdict is reached.
+// truth is a true ratio for which some verdicts are wrong.
+type truth struct {
+	name           string
+	ratio, minimum float64
+	nominal        float64
+	wrong          []stats.Verdict
+}
+
+func truths(minimum float64) []truth {
+	return []truth{
+		{"a false Superior", 1 + minimum, minimum, 0.05, []stats.Verdict{stats.Superior}},
+		{"a false gain", 1, minimum, 0.05, []stats.Verdict{stats.Superior, stats.Better}},
+		{"a false loss", 1, minimum, 0.025, []stats.Verdict{stats.Inferior}},
+		{"a false Equivalent", 1.05, 0.10, 0.05, []stats.Verdict{stats.Equivalent}},
+	}
+}
+
+// wantRate checks that sweeps have any wrong verdict as often as nominal at most. A rate above two standard
+// errors is measured once more with fresh draws.
+func (w world) wantRate(t *testing.T, about string, seed uint64, n int, q Question, k truth) {
+	t.Helper()
+	rate, _ := rateOf(t, w, seed, n, q, k.wrong...)
+	se := math.Sqrt(k.nominal * (1 - k.nominal) / float64(n))
+	if rate > k.nominal+2*se {
+		t.Logf("%s, %s: %.1f%%, and again", about, k.name, 100*rate)
+		rate, _ = rateOf(t, w, seed+1000, n, q, k.wrong...)
+		se *= 1.5
+	}
+	t.Logf("%-40s quick %-5v %-18s: %.1f%%", about, q.Quick, k.name, 100*rate)
+	if rate > k.nominal+2*se {
+		t.Errorf("%s: %s in %.1f%%, nominal %v", about, k.name, 100*rate, k.nominal)
+	}
+}
+
+// This measures the minutes until "better at all", and "better by more than 10%", and how often that verdict is
+// reached. A smaller scope than that of the sweep is no verdict here.
 func TestSimulatedMinutes(t *testing.T) {
 	n := 30
 	if long() {
-		n = 25 * n
+		n = 40 * n
 	}
 	for i, w := range slices.Concat(worlds(), recorded()) {
 		t.Run(w.name, func(t *testing.T) {
-			for _, ratio := range []float64{1.05, 1.10, 1.25} {
+			for _, c := range [][2]float64{{1.05, 0}, {1.10, 0}, {1.25, 0}, {1.25, 0.10}} {
 				for _, quick := range []bool{true, false} {
-					q := question(quick)
-					q.Criteria.MinimumEffect, w.ratio, w.sessionSD = 0, ratio, 0.02
-					power, minutes := rateOf(t, w, uint64(200+i), n, q, false, stats.Superior, stats.Better)
-					t.Logf("%-8s %.2f quick %-5v: %3.0f%% in %4.1f min", w.name, ratio, quick, 100*power, minutes)
+					q := question(quick, c[1])
+					w.ratio, w.sessionSD = c[0], 0.02
+					power, minutes := rateOf(t, w, uint64(200+i), n, q, stats.Superior, stats.Better)
+					t.Logf("%-10s %.2f δ %.2f quick %-5v: %3.0f%% in %4.1f min", w.name, c[0], c[1], quick, 100*power, minutes)
 				}
 			}
 		})
 	}
 }
 
-// Windows hide effects that take time, and work that a setting postpones.
-func TestSimulatedHiddenEffects(t *testing.T) {
-	n := 40
+// Writes of a cluster whose long windows differ by 3, 5 and 8%.
+func TestSimulatedLongWindows(t *testing.T) {
+	n := 300
+	if long() {
+		n = 4000
+	}
+	for i, sd := range []float64{0.03, 0.05, 0.08} {
+		for _, delta := range []float64{0, 0.10} {
+			w, q := world{slow: 0, cv: sd * math.Sqrt(longWindow*2/5), sessionSD: 0.02, ratio: 1.25}, question(false, delta)
+			power, minutes := rateOf(t, w, uint64(210+i), n, q, stats.Superior, stats.Better)
+			t.Logf("long windows differ by %.0f%%: 1.25 with δ %.2f is found in %.0f%%, %.1f min", 100*sd, delta, 100*power, minutes)
+			if sd <= 0.05 && delta == 0 && power < 0.85 {
+				t.Errorf("power %.2f", power)
+			}
+		}
+	}
+}
+
+// Effects that windows of a few seconds show, but that do not last, must not become verdicts beyond switched
+// windows. So they are judged by long windows. Quick mode is judged for what it claims: the mean of switched
+// windows.
+func TestSimulatedHostileWorlds(t *testing.T) {
+	n := 60
+	if long() {
+		n = 20 * n
+	}
+	const up, down = 0.0953, -0.0953 // ln 1.10
+	all := []struct {
+		name    string
+		ratio   float64 // with which the mean of the candidate is the truth
+		hostile hostile
+		quick   bool    // also in quick mode
+		minimum float64 // the minimum effect; 10% has the room for unseen stalls that such a world needs
+	}{
+		{"a transient, τ 5 s", 1, hostile{transient: up, decay: 5}, false, small},
+		{"a transient, τ 10 s", 1, hostile{transient: up, decay: 10}, false, small},
+		{"a dip, τ 10 s", 1, hostile{transient: down, decay: 10}, false, small},
+		{"a transient of the baseline, τ 10 s", 1, hostile{back: up, decay: 10}, false, small},
+		{"a debt, τ 10 s", 1.10, hostile{deferred: up, decay: 10}, false, small},
+		{"a credit, τ 10 s", 1 / 1.10, hostile{deferred: down, decay: 10}, false, small},
+		{"one slow window in four", 1, hostile{fourth: 0.3}, true, small},
+		{"a cycle of 40 s", 1, hostile{cycle: 0.3}, true, small},
+		{"noise under the candidate alone", 1, hostile{own: 0.10}, true, 0.10},
+		{"a candidate three times as noisy", 1, hostile{fastOwn: 0.20}, true, small},
+		{"stalls of 10 s", 1 / 0.96, hostile{stallsOwn: 0.04, stallsFor: 10}, true, 0.10},
+		{"stalls of 5 s", 1 / 0.96, hostile{stallsOwn: 0.04, stallsFor: 5}, true, 0.10},
+		{"one window in twenty stalls", 1.045, hostile{stallsOwn: 0.05, stallsFor: 10}, true, 0.10}, // The mean is 1% below the truth.
+	}
+	for i, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			for k, w := range []world{worlds()[0], worlds()[1]} {
+				for j, truth := range truths(c.minimum) {
+					w.hostile = c.hostile
+					w.ratio = c.ratio * truth.ratio
+					seed := uint64(700 + 100*i + 10*k + j)
+					w.wantRate(t, w.name+", "+c.name, seed, n, question(false, truth.minimum), truth)
+					if c.quick {
+						w.wantRate(t, w.name+", "+c.name, seed, n, question(true, truth.minimum), truth)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Effects that persist between sessions belong to the hour. Only sessions on different days average them out.
+func TestSimulatedEffectsThatPersist(t *testing.T) {
+	n := 200
+	if long() {
+		n = 20 * n
+	}
+	for i, rho := range []float64{0.7, 0.95} {
+		for j, truth := range truths(small) {
+			w, q := worlds()[1], question(false, truth.minimum)
+			w.ratio, w.sessionSD, q.Daily = truth.ratio, 0.05, true
+			w.persists = math.Pow(rho, 18*60/4) // Sessions of an hour follow each other after 4 minutes, and daily ones after 18 hours.
+			w.wantRate(t, fmt.Sprintf("daily, correlation %v after 4 minutes", rho), uint64(900+10*i+j), n, q, truth)
+		}
+	}
+}
+
+// Without an after-effect, tests for carry-over must err in 5% of sweeps at most, over all looks and candidates.
+func TestSimulatedCarryOverAlarms(t *testing.T) {
+	n := 60
 	if long() {
 		n = 25 * n
 	}
-	for i, w := range slices.Concat(worlds()[:3], recorded()) {
-		w.plain = false
-		t.Run(w.name, func(t *testing.T) {
-			for _, tau := range []float64{2, 5, 10, 60} {
-				w := w
-				w.ratio, w.tau = 1.10, tau
-				same, _ := rateOf(t, w, uint64(300+i), n, question(false), true, stats.Equivalent)
-				q := question(false)
-				q.Criteria.MinimumEffect = 0
-				gain, minutes := rateOf(t, w, uint64(300+i), n, q, true, stats.Superior, stats.Better)
-				t.Logf("%-8s 1.10 with τ %2.0f s: Equivalent in %.1f%%, better in %.1f%%, %.1f min", w.name, tau, 100*same, 100*gain, minutes)
+	w := worlds()[1]
+	for i, candidates := range []int{1, 2, 6} {
+		for _, quick := range []bool{false, true} {
+			q := question(quick, 0.10)
+			q.Candidates, w.rng = candidates, rand.New(rand.NewPCG(2026, uint64(320+i)))
+			looks := []int{DefaultPairs}
+			if quick {
+				looks = QuickLooks(28)
+				q.LastLook = 28
 			}
-			w.ratio, w.deferred = 1.10, math.Log(1.10/0.93)
-			q := question(false)
-			q.Criteria.MinimumEffect = 0
-			without, _ := rateOf(t, w, uint64(310+i), n, q, false, stats.Superior, stats.Better)
-			with, _ := rateOf(t, w, uint64(310+i), n, q, true, stats.Superior, stats.Better)
-			t.Logf("%-8s long-run 0.93 that windows see as 1.10: better in %.1f%%, with dwells %.1f%%", w.name, 100*without, 100*with)
-		})
+			alarms := 0
+			for range n {
+				s := w.roundsSession(t, candidates, looks[len(looks)-1], make([]float64, candidates+1))
+				for _, pairs := range looks {
+					es, err := s.firstPairs(pairs).Entries(q.Criteria)
+					if err != nil {
+						t.Fatal(err)
+					}
+					fs, err := Judge(q, es, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if slices.ContainsFunc(fs, func(f Finding) bool { return f.CarryOver }) {
+						alarms++
+						break
+					}
+				}
+			}
+			t.Logf("%d candidates, quick %v: alarms in %.1f%%", candidates, quick, 100*float64(alarms)/float64(n))
+			if rate := float64(alarms) / float64(n); rate > 0.05+2*math.Sqrt(0.05*0.95/float64(n)) {
+				t.Errorf("%d candidates, quick %v: %d alarms of %d", candidates, quick, alarms, n)
+			}
+		}
 	}
-	for i, w := range slices.Concat(worlds(), recorded()) {
-		w.plain = false
-		t.Run(w.name, func(t *testing.T) {
-			w.ratio, w.rng = 1, rand.New(rand.NewPCG(2026, uint64(320+i)))
-			alarms, contradictions := 0, 0
-			for range 5 * n {
-				var entries []Entry
-				for s := range DefaultSessions {
-					entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0, window)))
-				}
-				f := judge(t, question(false), entries, map[int]stats.Contrast{1: w.dwells(t, 0)})
-				if f.Remedy != None {
-					alarms++
-				}
-				if f.Contradict {
-					contradictions++
-				}
-			}
-			t.Logf("%-8s nothing hidden: carry-over alarms %.1f%%, dwells contradict %.1f%%",
-				w.name, 20*float64(alarms)/float64(n), 20*float64(contradictions)/float64(n))
-			if !(float64(alarms) <= 5*float64(n)*(0.05+3*math.Sqrt(0.05*0.95/float64(5*n)))) {
-				t.Errorf("%s: %d alarms of %d", w.name, alarms, 5*n)
-			}
-		})
-	}
+}
+
+// firstPairs returns a session up to a number of pairs.
+func (s Session) firstPairs(pairs int) Session {
+	windows := pairs * (s.Candidates + 1)
+	s.Windows, s.Faults = s.Windows[:windows], s.Faults[:windows]
+	return s
 }
 
 // Replaying an archive must result in the same entries and the same verdict.
@@ -363,12 +507,9 @@ func TestArchiveGivesTheSameVerdict(t *testing.T) {
 		if err := json.Unmarshal(raw, &back); err != nil {
 			t.Fatal(err)
 		}
-		entries, again = append(entries, w.entry(t, s)), append(again, w.entry(t, back))
+		entries, again = append(entries, w.entry(t, question(true, 0.10), s)), append(again, w.entry(t, question(true, 0.10), back))
 	}
 	if !reflect.DeepEqual(entries, again) {
 		t.Fatalf("entries %v, from the archive %v", entries, again)
-	}
-	if f := judge(t, question(false), again, nil); f.Verdict != stats.Superior || f.Windows.Runs != 3 {
-		t.Errorf("verdict %v of %d sessions, want Superior of 3", f.Verdict, f.Windows.Runs)
 	}
 }

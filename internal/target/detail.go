@@ -3,6 +3,7 @@ package target
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,24 +18,30 @@ func (t Target) Detail() quiescence.Detail {
 		FSID: t.Survey.OSDMap.FSID, Versions: t.Survey.Versions, RookVersion: t.Rook.RookVersion,
 		OSDs: t.Survey.OSDs, DeviceClass: t.DeviceClass(), Pools: t.Pools(), Config: t.Survey.Config,
 		Images: imagesOf(t.Pods), Nodes: nodesOf(t.Pods), ConfinedTo: t.ConfinedTo,
-		Background: describeBackground(t.Template.BackgroundLoad), BackgroundNodes: nodesOf(t.BackgroundPods),
+		Background: describeBackground(t.Template), BackgroundNodes: nodesOf(t.BackgroundPods),
 		InitialState: t.Template.InitialState, OSDCaches: t.Template.OSDCaches,
 	})
 }
 
-// describeBackground describes the background load for comparisons of results, without its nodes, which are
-// compared separately.
-func describeBackground(spec *v1alpha1.BackgroundLoad) string {
-	if spec == nil {
+// describeBackground describes the background load of a template for comparisons of results, without its nodes, which
+// are compared separately. The form is that of older results, in which the load was within backgroundLoad.
+func describeBackground(t *v1alpha1.BenchmarkTemplate) string {
+	phase := t.Background()
+	if phase == nil {
 		return ""
 	}
-	load := spec.DeepCopy()
-	load.Nodes = nil
+	load, options := *phase, t.BackgroundLoad.DeepCopy()
+	load.Name, options.Phase, options.Nodes = "", "", nil
 	text, err := json.Marshal(load)
 	if err != nil {
 		return "" // The load was decoded from JSON, so encoding it cannot fail.
 	}
-	return string(text)
+	rest, err := json.Marshal(options)
+	if err != nil {
+		return ""
+	}
+	joined := strings.TrimSuffix(strings.Replace(string(text), `"name":"",`, "", 1), "}") + "," + strings.TrimPrefix(string(rest), "{")
+	return strings.Replace(joined, ",}", "}", 1)
 }
 
 // imagesOf returns the images that the clients' containers actually run, by purpose: runner or tools. It leaves

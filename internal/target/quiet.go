@@ -47,7 +47,7 @@ func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) 
 // these writes.
 func (t Target) Demand() quiescence.Demand {
 	d := t.spread()
-	if t.Reserved {
+	if t.Exists {
 		return d // These data and PGs were accounted for before the session's first Job was created.
 	}
 	d.Bytes = t.Script.DatasetBytes()

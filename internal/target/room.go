@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -19,7 +20,8 @@ import (
 // create objects until their time is over have a write limit, which depends on the free space and the quota. A
 // benchmark also ends early if OSDs are about to be full.
 
-// targetOSDs returns the OSDs that may store the target's data: the OSDs of an existing pool, or else all OSDs.
+// targetOSDs returns the OSDs that may store the target's data: the OSDs of an existing pool, those in the CRUSH
+// root of scratch pools, or else all OSDs.
 // It takes them from the last Extra that has OSDs, or else from the survey.
 func (t Target) targetOSDs() []ceph.OSD {
 	osds := t.Survey.OSDs
@@ -29,12 +31,16 @@ func (t Target) targetOSDs() []ceph.OSD {
 		}
 	}
 	pool := t.existingPool()
-	if pool == nil {
+	switch scratch := t.Template.Target.ScratchPool; {
+	case scratch != nil && t.Survey != nil:
+		return placement.UsableOSDs(osds, t.Survey.Tree, *scratch)
+	case pool == nil:
 		return osds
 	}
+	holds := placement.Holding(pool.ID, t.Survey.PGs)
 	var own []ceph.OSD
 	for _, osd := range osds {
-		if slices.ContainsFunc(t.Survey.PGs, func(pg ceph.PG) bool { return pg.PoolID == pool.ID && slices.Contains(pg.Acting, osd.ID) }) {
+		if holds[osd.ID] {
 			own = append(own, osd)
 		}
 	}
@@ -123,7 +129,7 @@ func (t Target) smallestObjectBytes() float64 {
 // noRoom returns an obstacle if the benchmark has too little space for its writes beyond the datasets. The
 // benchmark then waits, because OSDs free the space of removed pools with a delay.
 func (t Target) noRoom() []quiescence.Obstacle {
-	if t.Reserved || t.DataPool() == "" || !t.writesNewObjects() {
+	if t.Exists || t.DataPool() == "" || !t.writesNewObjects() {
 		return nil
 	}
 	return quiescence.RoomForObjects(t.Room(t.Script))
@@ -131,9 +137,9 @@ func (t Target) noRoom() []quiescence.Obstacle {
 
 func (t Target) writesNewObjects() bool { return slices.ContainsFunc(t.loads(), newObjects) }
 
-// loads returns the traits of the phases and of the background load.
+// loads returns the traits of all phases; the background load is one of them.
 func (t Target) loads() []engine.Traits {
-	loads := []engine.Traits{t.backgroundTraits()}
+	var loads []engine.Traits
 	for _, p := range t.Template.Phases {
 		loads = append(loads, engine.TraitsOf(&p))
 	}
@@ -141,17 +147,15 @@ func (t Target) loads() []engine.Traits {
 }
 
 func (t Target) backgroundTraits() engine.Traits {
-	if t.Template.BackgroundLoad == nil {
-		return engine.Traits{}
+	if phase := t.Template.Background(); phase != nil {
+		return engine.TraitsOf(phase)
 	}
-	phase := t.Template.BackgroundLoad.AsPhase()
-	return engine.TraitsOf(&phase)
+	return engine.Traits{}
 }
 
 func newObjects(t engine.Traits) bool { return t.NewObjectBytes > 0 }
 
-// boundByRoom reports whether a task may have ended early because of its write limit. If the
-// phase's maxObjects allows less than the write limit, the phase cannot have reached the write limit.
+// boundByRoom reports whether a task may have ended early because of its write limit.
 func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 	if failed.Background {
 		return newObjects(t.backgroundTraits())
@@ -172,7 +176,8 @@ func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) s
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || limit == 0 || !t.boundByRoom(run, failed) {
 		return ""
 	}
-	return fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of the remaining quota. %s", failed.ID, mebibytes(limit), writeLess)
+	return fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of the remaining quota. %s", failed.ID,
+		mebibytes(limit), writeLess)
 }
 
 // OutOfRoom returns a message if OSDs were about to be full in the last sample; "" otherwise.

@@ -85,8 +85,7 @@ func TestExistingDataPool(t *testing.T) {
 	}
 }
 
-// A write that ends at its own maxObjects has not used up the room. To say so would be false, and
-// would end a whole sweep.
+// Only a write of new objects uses up the room.
 func TestOnlyTheRoomThatBindsStopsTheBenchmark(t *testing.T) {
 	early := workload.Failure{ID: "r1-write", Failure: task.Failure{Reason: task.FailureReason(engine.EndedEarly)}}
 	const room = 64 << 20
@@ -95,12 +94,10 @@ func TestOnlyTheRoomThatBindsStopsTheBenchmark(t *testing.T) {
 		failed workload.Failure
 		want   string
 	}{
-		"no limit of its own":     {nil, early, "Task r1-write ended early, because it had written its limit of 64Mi. "},
-		"a limit beyond the room": {func(r *v1alpha1.RadosBench) { r.MaxObjects = new(int64(1000)) }, early, "its limit of 64Mi"},
-		"a limit within the room": {func(r *v1alpha1.RadosBench) { r.MaxObjects = new(int64(2)) }, early, ""},
-		"data of its own":         {func(r *v1alpha1.RadosBench) { r.ReuseObjects = true }, early, ""},
-		"another phase":           {nil, workload.Failure{ID: "r1-other", Failure: early.Failure}, ""},
-		"another failure":         {nil, workload.Failure{ID: "r1-write", Failure: task.Failure{Reason: "ToolError"}}, ""},
+		"no limit of its own": {nil, early, "Task r1-write ended early, because it had written its limit of 64Mi. "},
+		"data of its own":     {func(r *v1alpha1.RadosBench) { r.ReuseObjects = true }, early, ""},
+		"another phase":       {nil, workload.Failure{ID: "r1-other", Failure: early.Failure}, ""},
+		"another failure":     {nil, workload.Failure{ID: "r1-write", Failure: task.Failure{Reason: "ToolError"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bench := v1alpha1.RadosBench{
@@ -136,5 +133,48 @@ func TestRoomIsShared(t *testing.T) {
 	seen.Template.Target = v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}
 	if got := seen.Room(seen.Script); got != 0 {
 		t.Errorf("room of a claim is %d, want 0, since nobody knows", got)
+	}
+}
+
+// A scratch pool stores its data on the OSDs of its root, which alone count for its space, its number of placement
+// groups and its placement.
+func TestScratchPoolInARoot(t *testing.T) {
+	const gib = 1 << 30
+	of := func(root string) Target {
+		seen := Target{
+			Template: &v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
+				CrushRoot: root, Replicated: &v1alpha1.ReplicatedPool{Size: 1},
+			}}},
+			View: clusterwatch.View{Survey: &clusterwatch.Survey{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{{ID: 7, Name: "cephtune-scratch", PGNum: 1}}}}},
+		}
+		for id := range 5 {
+			location := ceph.OSDLocation{ID: id, Buckets: map[string]string{"root": "default"}}
+			if id >= 3 {
+				location.Buckets["root"] = "fast"
+			}
+			seen.Survey.Tree = append(seen.Survey.Tree, location)
+			seen.Survey.OSDs = append(seen.Survey.OSDs, ceph.OSD{ID: id, TotalBytes: 10 * gib, AvailableBytes: 10 * gib})
+		}
+		return seen
+	}
+	for root, want := range map[string]struct {
+		available int64
+		pgs       v1alpha1.ParameterValue
+		misplaced bool // if its placement group is on osd.0
+	}{
+		"":     {30 * gib, "256", false}, // The default of pg_num counts all OSDs.
+		"fast": {20 * gib, "64", true},
+	} {
+		seen := of(root)
+		if got := seen.available(); got != want.available {
+			t.Errorf("root %q: %d bytes are available, want %d", root, got, want.available)
+		}
+		if got := seen.ScratchPool().Parameters["pg_num"]; got != want.pgs {
+			t.Errorf("root %q: pg_num %s, want %s", root, got, want.pgs)
+		}
+		wrong := seen.outsideClass([]ceph.PG{{ID: "7.0", PoolID: 7, Acting: []int{0}}})
+		if (wrong != "") != want.misplaced || want.misplaced && !strings.HasSuffix(wrong, "may use only OSDs in the CRUSH root fast") {
+			t.Errorf("root %q: %q", root, wrong)
+		}
 	}
 }

@@ -36,10 +36,10 @@ type Target struct {
 	ConfinedTo []int
 	// Shared says that the scratch pool also serves other runs of a sweep.
 	Shared bool
-	// Exists says that the clients' Job exists, and so do the pools. Reserved says that the session's data and
-	// PGs were accounted for before its first Job was created.
-	Exists, Reserved bool
-	Script           *workload.Script
+	// Exists says that the clients' Job exists, and so do the pools. The session's data and PGs were accounted for
+	// before the Job was created.
+	Exists bool
+	Script *workload.Script
 	// Pods are the pods of the clients, and BackgroundPods those of the background load.
 	Pods, BackgroundPods []corev1.Pod
 }
@@ -121,14 +121,18 @@ func (t Target) ScratchPool() *v1alpha1.ScratchPool {
 	if pool == nil {
 		return nil
 	}
-	sized := placement.Sized(*pool, t.Survey.OSDs)
+	osds := t.Survey.OSDs
+	if pool.CrushRoot != "" {
+		osds = placement.UsableOSDs(osds, t.Survey.Tree, *pool)
+	}
+	sized := placement.Sized(*pool, osds)
 	return &sized
 }
 
 // Confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
 func (t Target) Confined() *v1alpha1.OSDSelection {
 	if pool := t.Template.Target.ScratchPool; pool != nil {
-		return pool.OSDs
+		return pool.OSDSelection
 	}
 	return nil
 }
@@ -193,22 +197,28 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 	return ""
 }
 
-// outsideClass describes the placement groups of the scratch pool on OSDs outside the requested device
+// outsideClass describes the placement groups of the scratch pool on OSDs outside the requested CRUSH root or device
 // class; "" without any.
 func (t Target) outsideClass(pgs []ceph.PG) string {
-	class := t.DeviceClass()
-	if class == "" {
+	pool, class := t.Template.Target.ScratchPool, t.DeviceClass()
+	if pool == nil || class == "" && pool.CrushRoot == "" {
 		return ""
 	}
+	allowed := t.Survey.OSDs
+	words := "of device class " + class
+	if pool.CrushRoot != "" {
+		allowed = placement.UsableOSDs(allowed, t.Survey.Tree, *pool)
+		words = strings.TrimSuffix("in the CRUSH root "+pool.CrushRoot+" "+words, " of device class ")
+	}
 	var osds []int
-	for _, osd := range t.Survey.OSDs {
-		if osd.DeviceClass == class {
+	for _, osd := range allowed {
+		if class == "" || osd.DeviceClass == class {
 			osds = append(osds, osd.ID)
 		}
 	}
 	for _, pool := range t.Pools() {
 		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
-			return fmt.Sprintf("%s, but may use only OSDs of device class %s", wrong, class)
+			return fmt.Sprintf("%s, but may use only OSDs %s", wrong, words)
 		}
 	}
 	return ""

@@ -18,23 +18,16 @@ type Command struct {
 func (c Command) Same(o Command) bool { return slices.Equal(c.Argv, o.Argv) }
 
 // Task is the work of one client: first all steps, then the measurement. The first command that fails ends
-// the task. A task without steps and measurement is Done after RestSeconds: with a shared image, some
-// clients have nothing to do in a task.
+// the task. A task without steps and measurement is Done at once: with a shared image, some clients have
+// nothing to do in a task.
 type Task struct {
 	// ID is unique within the lifetime of a runner. It has at most 100 lower-case letters, digits
 	// and dashes.
 	ID string `json:"id"`
-	// RestSeconds is the time for which the client waits before the first command, at most an hour. It is
-	// the pause between phases if the manager does not keep this pause itself.
-	RestSeconds float64 `json:"restSeconds,omitempty"`
-	// Always makes a standalone client execute the task even after a failed preparation, or while the pod
-	// is terminating. Teardown needs this. With a manager, Always has no effect.
-	Always bool `json:"always,omitempty"`
 	// Steps are commands that run one after another, before the measurement and without a start signal.
 	Steps []Command `json:"steps,omitempty"`
 	// Measure is the engine whose output becomes the result. It waits for the start signal, which all
-	// clients get from the manager at the same time. A standalone client needs no signal. Measure is nil for
-	// tasks that only prepare or tear down.
+	// clients get from the manager at the same time. Measure is nil for tasks that only prepare or tear down.
 	Measure *Measurement `json:"measure,omitempty"`
 	// StepsTimeoutSeconds limits all steps together, and MeasureTimeoutSeconds limits the measurement. Each
 	// is above 0 if the task has that part.

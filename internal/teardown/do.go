@@ -24,6 +24,8 @@ type Remover struct {
 	*Progress
 	Jobs  clientjob.Maker
 	Pools PoolRemover
+	// Blocks blocks clients in Ceph.
+	Blocks Blocker
 	// Owner is the benchmark.
 	Owner objectref.Ref
 	// RestoreOSDs brings back OSDs that the session has stopped, Prune deletes results beyond the
@@ -63,13 +65,15 @@ func (r Remover) do(ctx context.Context, next Next, v View) (reconcile.Wait, err
 		return next.Waits, nil
 	case PartSuspend:
 		return next.Waits, errors.Join(r.suspend(ctx, v.Clients), r.suspend(ctx, v.Background))
+	case PartBlock:
+		return r.block(ctx, v)
 	case PartLeftovers:
 		return r.Pools.removeLeftovers(ctx, v.Leftovers)
 	case PartPool:
 		return r.Pools.Remove(ctx, r.Owner, v.Leftovers)
 	case PartJob:
 		r.JobRemoved = true
-		return next.Waits, r.Jobs.Remove(ctx, v.Clients.Job)
+		return next.Waits, r.removeJob(ctx, v)
 	case PartPrune:
 		return r.Prune(ctx)
 	case PartLock:
@@ -77,6 +81,14 @@ func (r Remover) do(ctx context.Context, next Next, v View) (reconcile.Wait, err
 	default:
 		return "", fmt.Errorf("no action for part %q of a teardown", next.Part)
 	}
+}
+
+// removeJob removes the Job of the clients. It leaves pods of lost nodes to Kubernetes.
+func (r Remover) removeJob(ctx context.Context, v View) error {
+	if len(v.stuck()) > 0 {
+		return r.Jobs.Abandon(ctx, v.Clients.Job)
+	}
+	return r.Jobs.Remove(ctx, v.Clients.Job)
 }
 
 // logged logs an error that does not stop the teardown, and reports whether err was not nil.

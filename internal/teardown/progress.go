@@ -13,6 +13,10 @@ type Progress struct {
 	// finishedAt is when the runners were asked to end. orphansSince is when the teardown first saw
 	// running pods of a deleted Job.
 	finishedAt, orphansSince time.Time
+	// blocked holds the addresses of clients that this process has blocked in Ceph, and blockedAt is when it last found a
+	// new one, or first looked.
+	blocked   map[string]bool
+	blockedAt time.Time
 	// JobRemoved says that the teardown has begun to delete the Job. At that time, Ceph has nothing of the
 	// session except the lock, unless the operator cannot reach Ceph.
 	JobRemoved bool
@@ -34,6 +38,7 @@ func (p *Progress) OrphansRun(now time.Time) {
 func (p *Progress) note(part Part, complete bool) {
 	switch part {
 	case PartWait, PartCancelBackground, PartCancelClients, PartCleanBackground, PartCleanClients, PartFinish, PartSuspend:
+		delete(p.done, PartBlock)
 		delete(p.done, PartLeftovers)
 		delete(p.done, PartPool)
 		delete(p.done, PartLock)

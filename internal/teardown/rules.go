@@ -3,13 +3,13 @@
 package teardown
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -39,6 +39,8 @@ const (
 	PartFinish Part = "FinishClients"
 	// PartSuspend makes Kubernetes end the pods that have not ended.
 	PartSuspend Part = "SuspendJobs"
+	// PartBlock makes Ceph refuse the clients of pods that are stuck: no kubelet confirms their end.
+	PartBlock Part = "BlockClients"
 	// PartLeftovers removes images and objects that clients have left in pools that outlast the session.
 	PartLeftovers Part = "RemoveLeftovers"
 	// PartPool removes the scratch pool.
@@ -75,10 +77,8 @@ type View struct {
 	Now time.Time
 	// InCeph says that Ceph may have pools, images, objects or the lock of the session.
 	InCeph bool
-	// Clients and Background are the session's Jobs with their pods. Standalone says that the client is
-	// standalone. Orphans are pods of the session whose Job is gone.
+	// Clients and Background are the session's Jobs with their pods. Orphans are pods of the session whose Job is gone.
 	Clients, Background Party
-	Standalone          bool
 	Orphans             []corev1.Pod
 	// StopsOSDs says that the session may have stopped OSDs, and OwnsPool that it may have its own scratch
 	// pool. OwnsLock says that the benchmark itself, not its sweep, holds the lock.
@@ -101,10 +101,10 @@ func Rules() []reconcile.Rule[Facts, Next] {
 		{Name: "restoreOSDs", Func: restoreOSDs},                   // OSDs must be up before anything is removed
 		{Name: "cleanUpByBackground", Func: cleanUpByBackground},   // if its runner still answers
 		{Name: "cleanUpByClients", Func: cleanUpByClients},         // if all runners still answer
-		{Name: "waitForStandalone", Func: waitForStandalone},       // a standalone client removes its data by itself
 		{Name: "waitForOrphans", Func: waitForOrphans},             // pods of a deleted Job may still write
 		{Name: "finishClients", Func: finishClients},               // each runner ends, and with it its pod
 		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends the pods that have not ended
+		{Name: "blockStuckClients", Func: blockStuckClients},       // of a node that is down or hangs: they may still write
 		{Name: "removeLeftovers", Func: removeLeftovers},           // data that clients did not remove
 		{Name: "removeOwnScratchPool", Func: removeOwnScratchPool}, // a shared pool belongs to the sweep
 		{Name: "removeClients", Func: removeClients},               // the Job, with its pods and Secret
@@ -127,7 +127,7 @@ func cleanUpByBackground(f Facts) (Next, bool) {
 }
 
 func cleanUpByClients(f Facts) (Next, bool) {
-	if f.Standalone || f.isLost() {
+	if f.isLost() {
 		return Next{}, false
 	}
 	return f.Clients.cleanUp(f.clientsFailed,
@@ -138,7 +138,7 @@ func cleanUpByClients(f Facts) (Next, bool) {
 // cleanUp makes the runners cancel their tasks and then remove their data, if all of them answer. If failed
 // is true, they only cancel their tasks, and the manager removes the data.
 func (p Party) cleanUp(failed bool, cancel, clean Next) (Next, bool) {
-	if p.Tasks == nil || p.Cleanup == nil || isLost(p.Runners) || len(clientview.Addresses(p.Pods)) < len(p.Tasks) {
+	if p.Tasks == nil || p.Cleanup == nil || isLost(p.Runners) || len(clientview.Addresses(p.Pods, len(p.Tasks))) < len(p.Tasks) {
 		return Next{}, false
 	}
 	if id, busy := p.Tasks.Unfinished(); busy && (id != leftovers.TaskID || failed) {
@@ -164,22 +164,38 @@ func isLost(runners map[int]clientview.View) bool {
 	return false
 }
 
-// waitForStandalone waits while a standalone client removes its data, after its other tasks or when its pod
-// is terminated.
-func waitForStandalone(f Facts) (Next, bool) {
-	return Next{PartWait, "The client is removing its data."}, f.Standalone && f.Clients.Tasks.Any(leftovers.TaskID, isUnfinished)
-}
-
 // OrphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds the pods' grace
 // period, so Kubernetes has then ended these pods, unless their node is lost or the Job was deleted without
 // its pods.
-const OrphansWithin = 2 * clientjob.StandaloneGrace
+const OrphansWithin = 2 * time.Minute
 
 // waitForOrphans waits for the pods of a Job that is gone or being deleted. Otherwise, data that they still write
 // would remain.
 func waitForOrphans(f Facts) (Next, bool) {
 	return Next{PartWait, "The Job is deleted, and its pods are ending."},
-		!clientview.AllEnded(f.Ending()) && f.Now.Sub(f.orphansSince) <= OrphansWithin
+		!f.over(f.Ending()) && f.Now.Sub(f.orphansSince) <= OrphansWithin
+}
+
+// stuck returns the session's pods that are stuck. Kubernetes keeps them until their node returns, or until somebody
+// removes the node or the pods.
+func (v View) stuck() []corev1.Pod {
+	return clientview.Stuck(slices.Concat(v.Orphans, v.Clients.Pods, v.Background.Pods), v.Now)
+}
+
+// over reports whether all these pods have ended or are stuck. The teardown does not wait for stuck pods.
+func (v View) over(pods []corev1.Pod) bool {
+	return clientview.AllEnded(slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return clientview.IsStuck(&pod, v.Now) }))
+}
+
+// Loss says that the node of a pod that has not ended is lost, or that such a pod is stuck; "" otherwise.
+func (v View) Loss() string {
+	if loss := clientview.LossOf(slices.Concat(v.Orphans, v.Clients.Pods, v.Background.Pods)); loss != "" {
+		return loss
+	}
+	if stuck := v.stuck(); len(stuck) > 0 {
+		return fmt.Sprintf("Pod %s does not end: the kubelet of node %s does not confirm it.", stuck[0].Name, stuck[0].Spec.NodeName)
+	}
+	return ""
 }
 
 // Ending returns the session's pods if its Job is gone or being deleted; nil if it has a Job.
@@ -195,20 +211,24 @@ func (v View) hasJob() bool { return v.Clients.Job != nil && v.Clients.Job.Delet
 
 func finishClients(f Facts) (Next, bool) {
 	return Next{PartFinish, "The clients are ending."},
-		f.hasJob() && len(f.Clients.Runners) > 0 && !f.Standalone && !f.isLost() && f.finishedAt.IsZero()
+		f.hasJob() && len(f.Clients.Runners) > 0 && !f.isLost() && f.finishedAt.IsZero()
 }
 
 // finishWithin is how long a client may take to finish.
 const finishWithin = 20 * time.Second
 
 func suspendJobs(f Facts) (Next, bool) {
-	if !f.hasJob() || clientview.AllEnded(f.Clients.Pods) && clientview.AllEnded(f.Background.Pods) {
+	if !f.hasJob() || f.over(f.Clients.Pods) && f.over(f.Background.Pods) {
 		return Next{}, false
 	}
 	if f.Now.Sub(f.finishedAt) < finishWithin {
 		return Next{PartWait, "The clients are ending."}, true
 	}
 	return Next{PartSuspend, "Stopping the clients' pods."}, true
+}
+
+func blockStuckClients(f Facts) (Next, bool) {
+	return Next{Part: PartBlock}, f.needs(PartBlock) && len(f.stuck()) > 0
 }
 
 func removeLeftovers(f Facts) (Next, bool) {
@@ -231,7 +251,7 @@ func removeClients(f Facts) (Next, bool) {
 		return Next{}, false
 	}
 	since := job.DeletionTimestamp
-	held := since != nil && f.Now.Sub(since.Time) > jobWithin && clientview.AllEnded(f.Ending())
+	held := since != nil && f.Now.Sub(since.Time) > jobWithin && f.over(f.Ending())
 	return Next{PartJob, "The Job of the clients is being removed."}, !held
 }
 

@@ -55,9 +55,7 @@ func TestRules(t *testing.T) {
 			f.Background = party("background-r1", task.Measuring)
 			f.Background.Runners[0] = clientview.View{Err: errors.New("refused")}
 		}, PartSuspend},
-		"a standalone client removes its data": {func(f *Facts) { f.Standalone, f.Clients = true, party(leftovers.TaskID, task.Preparing) }, PartWait},
-		"a standalone client measures":         {func(f *Facts) { f.Standalone = true }, PartSuspend},
-		"clients were asked to end":            {func(f *Facts) { f.Clients.Tasks, f.clientsFailed, f.finishedAt = idle(), true, today() }, PartWait},
+		"clients were asked to end": {func(f *Facts) { f.Clients.Tasks, f.clientsFailed, f.finishedAt = idle(), true, today() }, PartWait},
 		"they do not": {func(f *Facts) {
 			f.Clients.Tasks, f.clientsFailed, f.finishedAt = idle(), true, today().Add(-time.Minute)
 		}, PartSuspend},
@@ -79,9 +77,26 @@ func TestRules(t *testing.T) {
 		"its pods run": {func(f *Facts) {
 			f.Clients.Job.DeletionTimestamp, f.Clients.Tasks, f.orphansSince = &metav1.Time{Time: today().Add(-time.Hour)}, nil, today().Add(-time.Hour)
 		}, PartJob},
-		"the Job is gone":         {func(f *Facts) { f.Clients = Party{} }, PartPrune},
-		"everything but the lock": {func(f *Facts) { f.Clients, f.OwnsLock, f.done = Party{}, true, map[Part]bool{PartPrune: true} }, PartLock},
-		"the sweep has the lock":  {func(f *Facts) { f.Clients, f.done = Party{}, map[Part]bool{PartPrune: true} }, PartNone},
+		"the Job is gone":          {func(f *Facts) { f.Clients = Party{} }, PartPrune},
+		"a node is down":           {func(f *Facts) { lost(f, time.Minute) }, PartBlock},
+		"the node may end its pod": {func(f *Facts) { lost(f, time.Second) }, PartSuspend},
+		"its clients are blocked":  {func(f *Facts) { lost(f, time.Minute); f.done = map[Part]bool{PartBlock: true} }, PartJob},
+		"with the scratch pool": {func(f *Facts) {
+			lost(f, time.Minute)
+			f.OwnsPool, f.done = true, map[Part]bool{PartBlock: true}
+		}, PartPool},
+		"a stuck pod of a deleted Job": {func(f *Facts) {
+			lost(f, time.Minute)
+			f.Orphans, f.Clients, f.orphansSince = f.Clients.Pods, Party{}, today()
+		}, PartBlock},
+		"its clients are blocked, too": {func(f *Facts) {
+			lost(f, time.Minute)
+			f.Orphans, f.Clients, f.orphansSince = f.Clients.Pods, Party{}, today()
+			f.done = map[Part]bool{PartBlock: true}
+		}, PartPrune},
+		"a node is down without Ceph": {func(f *Facts) { lost(f, time.Minute); f.InCeph = false }, PartJob},
+		"everything but the lock":     {func(f *Facts) { f.Clients, f.OwnsLock, f.done = Party{}, true, map[Part]bool{PartPrune: true} }, PartLock},
+		"the sweep has the lock":      {func(f *Facts) { f.Clients, f.done = Party{}, map[Part]bool{PartPrune: true} }, PartNone},
 		"everything": {func(f *Facts) {
 			f.Clients, f.StopsOSDs, f.OwnsPool, f.OwnsLock, f.Leftovers.ImagePools = Party{}, true, true, true, []string{"open"}
 			f.done = map[Part]bool{PartRestoreOSDs: true, PartLeftovers: true, PartPool: true, PartPrune: true, PartLock: true}
@@ -93,6 +108,12 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: part %q of rule %s, want %q", name, got.Part, rule, c.want)
 		}
 	}
+}
+
+// lost is a session whose client runs on a lost node, some time after the end of its pod's grace period.
+func lost(f *Facts, ago time.Duration) {
+	f.Clients.Runners[0] = clientview.View{Err: errors.New("no route to host")}
+	f.Clients.Pods[0].DeletionTimestamp = &metav1.Time{Time: today().Add(-ago)}
 }
 
 func idle() workload.Tasks { return workload.Tasks{{}} }

@@ -17,9 +17,6 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Finalizer keeps a CephBenchmark until everything that was created for it is removed.
-const Finalizer = "cephtune.dev/cleanup"
-
 const (
 	// maxNames is the maximum number of names that a run tries, so that a user who takes each of them ends the
 	// sweep instead of delaying it for ever.
@@ -174,8 +171,8 @@ func Admit(master []byte, s *v1alpha1.CephTuningSweep, b *v1alpha1.CephBenchmark
 	}
 	digest, err := SpecDigest(b.Spec)
 	design := v1alpha1.DesignBlocks
-	if sweepspec.IsInterleaved(s.Status.Plan) {
-		design = v1alpha1.DesignInterleaved
+	if plan := s.Status.Plan; plan != nil && plan.Design != "" {
+		design = plan.Design
 	}
 	return Admission{Trial: &v1alpha1.BenchmarkTrial{
 		Sweep: s.Name, UID: s.UID, RunID: s.Status.ObservedRunID, Number: s.Status.Trial.Number,

@@ -25,14 +25,15 @@ func TestMissingCaps(t *testing.T) {
 		settings []Setting
 		want     []string
 	}{
-		"both commands":              {"allow r, " + set + ", " + rm, []Setting{profile}, nil},
-		"on lines of their own":      {"allow r,\n  " + set + ",\n  " + rm + "\n", []Setting{profile}, nil},
-		"nothing":                    {"", []Setting{profile}, []string{set, rm}},
-		"reading alone":              {"allow r", []Setting{profile, profile}, []string{set, rm}},
-		"one that cannot be undone":  {"allow r, " + set, []Setting{profile}, []string{rm}},
-		"another option":             {strings.ReplaceAll(set+", "+rm, "osd_mclock_profile", "osd_client_message_cap"), []Setting{profile}, []string{set, rm}},
-		"all OSDs, and not a mask":   {set + ", " + rm, []Setting{ssd}, []string{strings.Replace(set, "who=osd", `who="osd/class:ssd"`, 1), strings.Replace(rm, "who=osd", `who="osd/class:ssd"`, 1)}},
-		"a mask, in quotes":          {`allow command "config set" with who="osd/class:ssd" name=osd_mclock_profile, allow command "config rm" with name="osd_mclock_profile" who="osd/class:ssd"`, []Setting{ssd}, nil},
+		"both commands":             {"allow r, " + set + ", " + rm, []Setting{profile}, nil},
+		"on lines of their own":     {"allow r,\n  " + set + ",\n  " + rm + "\n", []Setting{profile}, nil},
+		"nothing":                   {"", []Setting{profile}, []string{set, rm}},
+		"reading alone":             {"allow r", []Setting{profile, profile}, []string{set, rm}},
+		"one that cannot be undone": {"allow r, " + set, []Setting{profile}, []string{rm}},
+		"another option":            {strings.ReplaceAll(set+", "+rm, "osd_mclock_profile", "osd_client_message_cap"), []Setting{profile}, []string{set, rm}},
+		"all OSDs, and not a mask":  {set + ", " + rm, []Setting{ssd}, []string{strings.Replace(set, "who=osd", `who="osd/class:ssd"`, 1), strings.Replace(rm, "who=osd", `who="osd/class:ssd"`, 1)}},
+		"a mask, in quotes": {`allow command "config set" with who="osd/class:ssd" name=osd_mclock_profile, allow command "config rm" with ` +
+			`name="osd_mclock_profile" who="osd/class:ssd"`, []Setting{ssd}, nil},
 		"any option":                 {`allow command "config set" with who=osd, allow command "config rm"`, []Setting{profile}, nil},
 		"options that begin so":      {`allow command "config set" with name prefix osd_, allow command "config rm" with name prefix osd_`, []Setting{profile}, nil},
 		"one value":                  {set + " value=balanced, " + rm, []Setting{profile}, nil},
@@ -59,13 +60,17 @@ func TestADeniedChangeNamesItsCaps(t *testing.T) {
 		change Change
 		caps   string
 	}{
-		"an option":           {config("osd_max_backfills", "4"), "mon caps `allow command \"config set\" with who=osd name=osd_max_backfills, allow command \"config rm\" with who=osd name=osd_max_backfills`"},
+		"an option": {config("osd_max_backfills", "4"), "mon caps `allow command \"config set\" with who=osd name=osd_max_backfills, allow command \"config rm\" with who=osd " +
+			"name=osd_max_backfills`"},
 		"an option at a mask": {masked("class:ssd", "osd_max_backfills", "4"), `allow command "config set" with who="osd/class:ssd" name=osd_max_backfills`},
 		"an option of a pool": {poolOption("p", "pg_num", "64"), "mon caps `allow command \"osd pool set\" with pool=p var=pg_num`"},
 		"an autoscaler":       {autoscaler("p"), `allow command "osd pool set" with pool=p var=pg_autoscale_mode`},
 		"the balancer":        {balancer(), "mgr caps `allow command \"balancer off\", allow command \"balancer on\"`"},
-		"scrubs":              {Change{Setting: Setting{Kind: KindScrubFlag, Option: ceph.FlagNoScrub}, To: cephvalue.Of(yes), Type: cephvalue.Bool}, `allow command "osd set" with key=noscrub, allow command "osd unset" with key=noscrub`},
-		"an OSD":              {noUp(1), `allow command "osd set-group" with flags=noup, allow command "osd unset-group" with flags=noup`},
+		"scrubs": {
+			Change{Setting: Setting{Kind: KindScrubFlag, Option: ceph.FlagNoScrub}, To: cephvalue.Of(yes), Type: cephvalue.Bool},
+			`allow command "osd set" with key=noscrub, allow command "osd unset" with key=noscrub`,
+		},
+		"an OSD": {noUp(1), `allow command "osd set-group" with flags=noup, allow command "osd unset-group" with flags=noup`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -19,6 +19,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cephvalue"
@@ -278,14 +279,16 @@ func (f Facts) poolBefore(entry Entry) *ceph.OSDMap {
 }
 
 // Shadows returns the entries of the central configuration that may override a setting for some OSDs: entries
-// for single OSDs, and entries with another mask.
+// for single OSDs, and entries with another mask. Rook documents a section "osd.*" for spec.cephConfig. Ceph takes
+// it for an OSD named "*", so no OSD ever reads it: it overrides nothing, and is not owned by Rook either.
 func (f Facts) Shadows(of Setting) []ceph.ConfigEntry {
 	if of.Kind != KindConfig {
 		return nil
 	}
 	var shadows []ceph.ConfigEntry
 	for _, entry := range f.Config {
-		single := len(entry.Section) > len("osd.") && entry.Section[:len("osd.")] == "osd."
+		id, single := strings.CutPrefix(entry.Section, "osd.")
+		single = single && id != "*" && id != ""
 		masked := entry.Section == sectionOSD && entry.Mask != "" && entry.Mask != of.Mask
 		if entry.Name == of.Option && (single || masked) {
 			shadows = append(shadows, entry)

@@ -158,7 +158,8 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
 	}
-	return w.problem(ProblemNotAllowed, "the administrator does not allow varying %s: add it to the options of cluster %s/%s in the operator config and to the tuner's caps (Helm's value options does both)",
+	return w.problem(ProblemNotAllowed, "the administrator does not allow varying %s: add it to the options of cluster %s/%s in the operator config and to the tuner's caps (Helm's "+
+		"value options does both)",
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 
@@ -377,7 +378,8 @@ func (w request) outside(about Known, least, most, who string) []Problem {
 			continue
 		}
 		if !isNumber {
-			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: %s only numbers between bounds; for an option whose values are words, use values instead of bounds", w.setting, value, who)...)
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: %s only numbers between bounds; for an option whose values are words, use values instead of bounds",
+				w.setting, value, who)...)
 			continue
 		}
 		lower, hasLower := cephvalue.Number(valueType, least)
@@ -399,7 +401,8 @@ func changesAtRuntime(w request, about Known, allowed Permissions) []Problem {
 	if !takenAtStart(w.setting, about) {
 		return nil
 	}
-	return w.problem(ProblemRestart, "OSDs read %s only when they start, and this sweep may not restart them: set guardrails.osdRestarts to Allow, which also needs the power restartOSDs", w.setting.Option)
+	return w.problem(ProblemRestart, "OSDs read %s only when they start, and this sweep may not restart them: set guardrails.osdRestarts to Allow, which also needs the power restartOSDs",
+		w.setting.Option)
 }
 
 func isNotRooks(w request, about Known, _ Permissions) []Problem {

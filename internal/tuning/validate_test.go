@@ -66,18 +66,27 @@ func TestValidate(t *testing.T) {
 		"what only a new OSD takes": {configurations: one(config("bluestore_elastic_shared_blobs", "false")), change: func(k *Known) {
 			k.Help["bluestore_elastic_shared_blobs"] = ceph.OptionHelp{Known: true, Name: "bluestore_elastic_shared_blobs", Type: "bool", Flags: []string{"create"}}
 		}, reason: ProblemNever, said: "when an OSD is created"},
-		"what a pool does not lose again":         {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"the autoscaler":                          {configurations: one(autoscaler("p")), reason: ProblemNever, said: "sweeps control"},
-		"a misspelled option":                     {configurations: one(config("osd_mclock_profil", "balanced")), reason: ProblemUnknown, said: "no option osd_mclock_profil: did you mean osd_mclock_profile?"},
-		"an option that Ceph does not know":       {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope: `ceph config ls`"},
-		"an option of a manager":                  {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
-		"an option of pools not known":            {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "can restore"},
-		"a pool that is not there":                {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
-		"a foreign scratch pool":                  {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
-		"how it keeps data":                       {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"how another keeps data":                  {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"a pool that guards its PGs":              {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} }, reason: ProblemNotAllowed, said: "nopgchange"},
-		"a pool with a minimum":                   {configurations: one(poolOption("p", "pg_num", "16")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, said: "no less than 32"},
+		"what a pool does not lose again": {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"the autoscaler":                  {configurations: one(autoscaler("p")), reason: ProblemNever, said: "sweeps control"},
+		"a misspelled option": {
+			configurations: one(config("osd_mclock_profil", "balanced")), reason: ProblemUnknown,
+			said: "no option osd_mclock_profil: did you mean osd_mclock_profile?",
+		},
+		"an option that Ceph does not know": {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope: `ceph config ls`"},
+		"an option of a manager":            {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
+		"an option of pools not known":      {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "can restore"},
+		"a pool that is not there":          {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
+		"a foreign scratch pool":            {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
+		"how it keeps data":                 {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"how another keeps data":            {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"a pool that guards its PGs": {
+			configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} },
+			reason: ProblemNotAllowed, said: "nopgchange",
+		},
+		"a pool with a minimum": {
+			configurations: one(poolOption("p", "pg_num", "16")),
+			change:         func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, said: "no less than 32",
+		},
 		"no PGs":                                  {configurations: one(poolOption("p", "pg_num", "0")), reason: ProblemValue, said: "at least one PG"},
 		"PGs unset":                               {configurations: one(poolOption("p", "pg_num", "")), reason: ProblemValue, said: "always has a pg_num"},
 		"text for a number":                       {configurations: one(config("osd_max_backfills", "many")), reason: ProblemValue, said: "not a whole number"},
@@ -132,6 +141,10 @@ func TestValidate(t *testing.T) {
 		"an option that Rook sets": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
 			k.Owned.CephConfig = map[string]map[string]string{"osd": {"osd_memory_target": "2G"}}
 		}, reason: ProblemOwned, said: `spec.cephConfig["osd"].osd_memory_target of the CephCluster`},
+		"an option in the section osd.* of Rook, which no OSD reads": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
+			k.Owned.CephConfig = map[string]map[string]string{"osd.*": {"osd_memory_target": "2G"}}
+			k.Facts.Config = append(k.Facts.Config, ceph.ConfigEntry{Section: "osd.*", Name: "osd_memory_target", Value: "2147483648"})
+		}},
 		"pg_num that Rook sets": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
 			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_num": "32"}}
 		}, reason: ProblemOwned, said: "spec.parameters.pg_num"},
@@ -150,7 +163,10 @@ func TestValidate(t *testing.T) {
 			about := newWorld(t).known()
 			about.Facts.Config = nil
 			about.Help["mgr_option"] = ceph.OptionHelp{Known: true, Name: "mgr_option", Type: "int", Services: []string{"mgr"}, Runtime: true}
-			for name, valueType := range map[string]string{"osd_some_delay": cephvalue.Seconds, "osd_scrub_reservation_timeout": cephvalue.Milliseconds, "osd_some_address": "addr", "osd_some_word": cephvalue.String} {
+			for name, valueType := range map[string]string{
+				"osd_some_delay": cephvalue.Seconds, "osd_scrub_reservation_timeout": cephvalue.Milliseconds, "osd_some_address": "addr",
+				"osd_some_word": cephvalue.String,
+			} {
 				about.Help[name] = ceph.OptionHelp{Known: true, Name: name, Type: valueType, Runtime: true}
 			}
 			if test.change != nil {

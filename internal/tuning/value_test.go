@@ -87,6 +87,7 @@ func TestFactsValueOfSetting(t *testing.T) {
 			{Section: "osd", Name: "osd_max_backfills", Value: "2"},
 			{Section: "osd", Mask: "class:ssd", Name: "osd_max_backfills", Value: "3"},
 			{Section: "osd.1", Name: "osd_max_backfills", Value: "4"},
+			{Section: "osd.*", Name: "osd_max_scrubs", Value: "5"},
 		},
 		Balancer: &ceph.Balancer{Active: true},
 	}
@@ -110,6 +111,7 @@ func TestFactsValueOfSetting(t *testing.T) {
 	for setting, want := range map[Setting][]string{
 		config("osd_max_backfills", "").Setting:              {"class:ssd", ""},
 		masked("class:ssd", "osd_max_backfills", "").Setting: {""},
+		config("osd_max_scrubs", "").Setting:                 nil, // "osd.*", the section that Rook documents, is no OSD
 		config("osd_memory_target", "").Setting:              nil,
 	} {
 		var got []string

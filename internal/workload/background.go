@@ -31,18 +31,15 @@ func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	return p
 }
 
-// NewBackground returns the background load for a spec; nil if the spec is nil.
-func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, error) {
-	if spec == nil {
-		return nil, nil //nolint:nilnil // The doc comment explains nil.
-	}
-	load, err := engine.BackgroundOf(*spec)
-	if err != nil {
+// NewBackground returns the background load of a template; nil if it has none.
+func NewBackground(template *v1alpha1.BenchmarkTemplate, p place.Place) (*Background, error) {
+	load, err := engine.BackgroundOf(template)
+	if err != nil || load == nil {
 		return nil, err
 	}
 	b := &Background{Load: load, Place: p}
-	if spec.Ramp != nil {
-		b.ramp = spec.Ramp.Duration
+	if ramp := template.BackgroundLoad.Ramp; ramp != nil {
+		b.ramp = ramp.Duration
 	}
 	return b, nil
 }

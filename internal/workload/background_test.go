@@ -95,10 +95,16 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 		wantBackground bool
 		wantReason     string // of the run
 	}{
-		"both are at work":                           {second: task.Measuring, background: task.Status{State: task.Measuring}, want: MoveWait},
-		"the background load has failed":             {second: task.Measuring, background: failed, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
-		"the background load did nothing":            {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadNoIO: "},
-		"the background load has ended by itself":    {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"both are at work":               {second: task.Measuring, background: task.Status{State: task.Measuring}, want: MoveWait},
+		"the background load has failed": {second: task.Measuring, background: failed, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
+		"the background load did nothing": {
+			second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: MoveFail,
+			wantBackground: true, wantReason: "BackgroundLoadNoIO: ",
+		},
+		"the background load has ended by itself": {
+			second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: MoveFail,
+			wantBackground: true, wantReason: "BackgroundLoadEndedEarly: ",
+		},
 		"another client stopped the background load": {second: task.Measuring, background: task.Status{State: task.Done}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
 		"its runner has never heard of it":           {second: task.Measuring, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
 		"the phases are done":                        {second: task.Done, background: task.Status{State: task.Measuring}, want: MoveCancel, wantBackground: true},

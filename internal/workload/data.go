@@ -15,7 +15,7 @@ import (
 // begins with warm caches. Tasks of the clients prepare both while no phase is measured. Such tasks have
 // deadlines, end with their pod, and need only the clients' key for Ceph. The pause before a phase (rest)
 // begins when the preparation of the phase has ended. After the preparation of a run, the run waits for a
-// quiescent cluster, and for PGs that OSDs remove. The run of a standalone client does not wait.
+// quiescent cluster, and for PGs that OSDs remove.
 
 // Dataset is a dataset that phases of the script use. The field load is the load of the first such phase.
 type Dataset struct {

@@ -57,10 +57,10 @@ func New(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPl
 		s.outagePhase = template.Outage.Phase
 	}
 	var err error
-	if s.Background, err = NewBackground(template.BackgroundLoad, backgroundPlace); err != nil {
+	if s.Background, err = NewBackground(&template, backgroundPlace); err != nil {
 		return nil, err
 	}
-	for _, p := range template.Phases {
+	for _, p := range template.Measured() {
 		load, err := engine.LoadOf(p)
 		if err != nil {
 			return nil, fmt.Errorf("phase %s: %w", p.Name, err)
@@ -148,7 +148,7 @@ type Failure struct {
 // numbered from 1. Next is a pure function. Each step that it calls returns a move, or true if the step is
 // done.
 func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Time) Move {
-	if id, busy := tasks.Unfinished(); busy && !s.IsOf(run, id) {
+	if id, busy := tasks.Unfinished(); busy && !belongs(id, run) {
 		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier task"}
 	}
 	if id, busy := background.Unfinished(); busy && strings.HasPrefix(id, "background-") && id != BackgroundID(run) {
@@ -285,7 +285,7 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 
 func (s *Script) execution(i int, run int32, m *Notes) engine.Run {
 	return engine.Run{
-		ID: TaskID(run, s.Phases[i].Name), IOTotalBytes: s.ioTotal(i, m), EveryOperation: s.Phases[i].Name == s.outagePhase, Switched: s.Switched,
+		ID: TaskID(run, s.Phases[i].Name), IOTotalBytes: s.ioTotal(i, m), Windows: s.Phases[i].Name == s.outagePhase, Switched: s.Switched,
 	}
 }
 
@@ -316,9 +316,9 @@ func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) 
 	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
 }
 
-// IsOf reports whether a task may be unfinished in the given run. It returns false only for the task of
+// belongs reports whether a task may be unfinished in the given run. It returns false only for the task of
 // another run's phase.
-func (s *Script) IsOf(run int32, id string) bool {
+func belongs(id string, run int32) bool {
 	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
 }
 
@@ -509,6 +509,5 @@ func (mv Move) aside() Move {
 	return mv
 }
 
-// ReportLost is the failure reason of a task whose report is missing in the log, or whose runner no longer
-// knows the task.
+// ReportLost is the failure reason of a task that its runner no longer knows.
 const ReportLost task.FailureReason = "ReportLost"

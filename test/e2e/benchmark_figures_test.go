@@ -282,7 +282,7 @@ func (c *cluster) wantEnvironment(t *testing.T, b *v1alpha1.CephBenchmark) {
 			t.Errorf("Ceph's version is %q, want that of %q", environment.CephVersion, long)
 		}
 	}
-	if environment.RookVersion == "" || environment.Digest == "" || int(environment.OSDs) != len(osds) {
+	if environment.RookVersion == "" || environment.Digest == "" || int(environment.TotalOSDs) != len(osds) {
 		t.Errorf("the environment is %+v, want Rook's version, a digest and %d OSDs", *environment, len(osds))
 	}
 }

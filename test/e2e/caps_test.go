@@ -83,6 +83,11 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 			wantAllowed: []string{"balancer status", "balancer off", "balancer on"},
 			wantRefused: []string{"balancer mode none"},
 		},
+		"listing the clients of a monitor needs two commands": {
+			mon:         `allow command "sessions", allow command "get_command_descriptions"`,
+			wantAllowed: []string{"tell mon.a sessions"},
+			wantRefused: []string{"tell mon.a config show", "tell mon.a add_bootstrap_peer_hint 192.0.2.1", "osd dump"},
+		},
 		"osd set-group with flags= is for that flag on any OSD": {
 			mon:         `allow r, allow command "osd set-group" with flags=noup, allow command "osd unset-group" with flags=noup`,
 			wantAllowed: []string{"osd set-group noup osd.0", "osd unset-group noup osd.0"},

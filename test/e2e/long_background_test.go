@@ -28,13 +28,14 @@ func TestLongBenchmarkWithBackground(t *testing.T) {
 	b := c.benchmark("background", c.replicatedScratch(),
 		fioPhase("randread", v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, BlockSize: resource.MustParse("4Ki"), IODepth: 4}),
 		fioPhase("read", v1alpha1.Fio{Pattern: v1alpha1.FioRead, BlockSize: resource.MustParse("64Ki"), IODepth: 2}),
+		v1alpha1.Phase{Name: "other-users", Fio: &v1alpha1.Fio{
+			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 4, RateIOPS: new(int64(backgroundRate)),
+		}},
 	)
 	b.Spec.Repetitions = 2
 	b.Spec.Template.BackgroundLoad = &v1alpha1.BackgroundLoad{
-		Ramp: &metav1.Duration{Duration: 5 * time.Second},
-		Fio: &v1alpha1.Fio{
-			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 4, RateIOPS: new(int64(backgroundRate)),
-		},
+		Phase:     "other-users",
+		Ramp:      &metav1.Duration{Duration: 5 * time.Second},
 		Resources: v1alpha1.ClientResources{CPU: resource.MustParse("300m"), Memory: resource.MustParse("512Mi")},
 	}
 

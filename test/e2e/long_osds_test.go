@@ -21,7 +21,7 @@ func TestLongSweepOfOSDCount(t *testing.T) {
 	before, others := c.tunables(t), c.placesOf(t, existingPool)
 	target := c.replicatedScratch()
 	target.ScratchPool.Replicated.Size = 1
-	target.ScratchPool.OSDs = &v1alpha1.OSDSelection{Count: 1}
+	target.ScratchPool.OSDSelection = &v1alpha1.OSDSelection{Count: 1}
 	s := c.sweep("osd-count", target, v1alpha1.Parameter{
 		Name: "osds", OSDCount: &v1alpha1.OSDCountParameter{}, Values: []v1alpha1.ParameterValue{"2", "3"},
 	})
@@ -55,25 +55,25 @@ func TestLongSweepOfOSDCount(t *testing.T) {
 func (c *cluster) wantOnItsOSDs(t *testing.T, b *v1alpha1.CephBenchmark, count int) {
 	t.Helper()
 	c.await(t, b, conditionWithin, "to name its OSDs", func(b *v1alpha1.CephBenchmark) error {
-		if len(strings.Split(b.Status.OSDs, ",")) != count {
-			return fmt.Errorf("status.osds is %q", b.Status.OSDs)
+		if len(b.Status.PoolOSDs) != count {
+			return fmt.Errorf("status.poolOSDs is %v", b.Status.PoolOSDs)
 		}
 		return nil
 	})
-	var used []int
+	var used []int32
 	for _, osds := range c.actingOf(t, "cephtune-scratch") {
 		if len(osds) != 1 {
 			t.Errorf("a placement group of a pool without copies is on %v", osds)
 		}
 		for _, osd := range osds {
-			if !slices.Contains(used, osd) {
-				used = append(used, osd)
+			if !slices.Contains(used, int32(osd)) {
+				used = append(used, int32(osd))
 			}
 		}
 	}
 	slices.Sort(used)
-	if text := strings.Trim(strings.ReplaceAll(fmt.Sprint(used), " ", ","), "[]"); text != b.Status.OSDs {
-		t.Errorf("the scratch pool is on OSDs %s, and status.osds has %s", text, b.Status.OSDs)
+	if !slices.Equal(used, slices.Sorted(slices.Values(b.Status.PoolOSDs))) {
+		t.Errorf("the scratch pool is on OSDs %v, and status.poolOSDs has %v", used, b.Status.PoolOSDs)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestLongSweepToItsVerdict(t *testing.T) {
 	}
 	// At the sweep's own confidence of 0.95, one of twenty such tests may fail by chance.
 	same := configurationOf(t, s, "message_cap=256")
-	verdict := cmp.Or(verdictAt(t, s, same.Index, "0.999"), same.Verdict)
+	verdict := cmp.Or(verdictAt(t, s, same.Index, "99.9%"), same.Verdict)
 	if same.Runs < 3 || verdict == v1alpha1.VerdictSuperior || verdict == v1alpha1.VerdictInferior {
 		t.Errorf("%s is the baseline itself, and called %s on %d runs", same.Name, verdict, same.Runs)
 	}

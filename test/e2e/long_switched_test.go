@@ -44,8 +44,9 @@ func TestLongSwitchedSetting(t *testing.T) {
 	c.createSweep(t, s)
 	c.awaitSweep(t, s, switchedWithin, "to be complete", sweepIs(v1alpha1.ReasonComplete))
 	c.wantRestored(t, s, before)
-	if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Claim != v1alpha1.ClaimThisHour || !strings.Contains(validities(s), "Valid") {
-		t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	// On a busy machine, the session is Starved. Such a session can prove a loss.
+	if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows {
+		t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
 	}
 }
 
@@ -59,8 +60,8 @@ func TestLongSwitchedManagerIsKilled(t *testing.T) {
 	c.awaitSwitches(t, s)
 	c.killManager(t)
 	c.awaitSweep(t, s, switchedWithin, "to have a void session", func(s *v1alpha1.CephTuningSweep) error {
-		if !strings.Contains(validities(s), string(v1alpha1.SweepSessionInterrupted)) {
-			return fmt.Errorf("its sessions are %q", s.Status.Runs)
+		if !strings.Contains(validities(s), string(v1alpha1.TrialInterrupted)) {
+			return fmt.Errorf("its sessions are %q", validities(s))
 		}
 		return nil
 	})

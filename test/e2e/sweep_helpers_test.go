@@ -302,12 +302,11 @@ func (c *cluster) tunablesText(ctx context.Context) string {
 	return text
 }
 
-// validities counts the runs of a sweep by validity.
+// validities counts the trials of a sweep by validity.
 func validities(s *v1alpha1.CephTuningSweep) string {
 	counts := map[string]int{}
-	for _, run := range s.Status.Runs {
-		words := strings.Fields(string(run))
-		counts[words[len(words)-1]]++
+	for _, t := range s.Status.Trials {
+		counts[t.Validity()]++
 	}
 	var texts []string
 	for _, word := range slices.Sorted(maps.Keys(counts)) {
@@ -330,15 +329,18 @@ func verdictTable(s *v1alpha1.CephTuningSweep) string {
 	for _, c := range s.Status.Configurations {
 		fmt.Fprintf(&text, "\n%-20s %2d runs  %s (%s–%s)  %s  %s", c.Name, c.Runs, c.Ratio, c.Low, c.High, c.Verdict, c.Reason)
 	}
-	for _, run := range s.Status.Runs {
-		fmt.Fprintf(&text, "\n  %s", run)
+	for _, t := range s.Status.Trials {
+		line, err := json.Marshal(t)
+		if err == nil {
+			fmt.Fprintf(&text, "\n  %s", line)
+		}
 	}
 	return text.String()
 }
 
 // verdictAt judges the runs of a sweep again, at another confidence. It returns "" if the sweep
 // would have continued, or would have measured other runs, at that confidence.
-func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidence string) v1alpha1.SweepVerdict {
+func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidence v1alpha1.Percent) v1alpha1.SweepVerdict {
 	t.Helper()
 	if own, err := decisionAt(t, s, s.Spec.Confidence); err != nil || own.Action != sweep.Conclude {
 		t.Fatalf("CephTuningSweep %s has ended, and its own runs lead to %q: %v", s.Name, own.Action, err)
@@ -361,11 +363,11 @@ func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidenc
 }
 
 // decisionAt returns the planner's decision about a sweep's runs at a confidence.
-func decisionAt(t testing.TB, s *v1alpha1.CephTuningSweep, confidence string) (sweep.Decision, error) {
+func decisionAt(t testing.TB, s *v1alpha1.CephTuningSweep, confidence v1alpha1.Percent) (sweep.Decision, error) {
 	t.Helper()
 	spec := s.Spec.DeepCopy()
 	spec.Confidence = confidence
-	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
+	ledger, err := sweepspec.ReadLedger(&s.Status)
 	if err != nil {
 		t.Fatal(err)
 	}

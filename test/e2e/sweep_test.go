@@ -104,8 +104,8 @@ func (c *cluster) suspendAndGoOn(t *testing.T, s *v1alpha1.CephTuningSweep, befo
 	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
 	c.awaitSweep(t, s, restoreWithin, "to be suspended", sweepIs(v1alpha1.ReasonSuspended))
 	c.wantRestored(t, s, before)
-	if !strings.Contains(validities(s), "Discarded") {
-		t.Errorf("runs %s, want those of the block that was interrupted Discarded", validities(s))
+	if !strings.Contains(validities(s), string(v1alpha1.TrialInterrupted)) {
+		t.Errorf("trials %s, want those of the block Interrupted", validities(s))
 	}
 	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = false })
 }
@@ -126,7 +126,7 @@ func (c *cluster) awaitInert(t *testing.T, s *v1alpha1.CephTuningSweep, cause st
 		}
 		var notes []string
 		for _, e := range events {
-			if e.Reason != "RunInvalid" {
+			if e.Reason != "TrialInvalid" {
 				continue
 			}
 			if strings.Contains(e.Note, cause) {
@@ -209,28 +209,33 @@ func (c *cluster) kill(t *testing.T, pod *corev1.Pod, containerID string) {
 	if !named || id == "" {
 		t.Fatalf("pod %s has no container to kill: %q", pod.Name, containerID)
 	}
-	const script = `kill -KILL $(grep -l -- "$1" /proc/[0-9]*/cgroup | cut -d/ -f3)`
-	killer := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.rookNamespace, GenerateName: "cephtune-e2e-kill-"},
+	c.onNode(t, pod.Spec.NodeName, `kill -KILL $(grep -l -- "$1" /proc/[0-9]*/cgroup | cut -d/ -f3)`, id)
+}
+
+// onNode runs a script in a pod that sees the processes of a node, and waits for its end.
+func (c *cluster) onNode(t *testing.T, node, script string, arguments ...string) {
+	t.Helper()
+	runner := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.rookNamespace, GenerateName: "cephtune-e2e-node-"},
 		Spec: corev1.PodSpec{
-			NodeName: pod.Spec.NodeName, HostPID: true, RestartPolicy: corev1.RestartPolicyNever,
+			NodeName: node, HostPID: true, RestartPolicy: corev1.RestartPolicyNever,
 			Containers: []corev1.Container{{
-				Name: "kill", Image: c.toolsImage, Command: []string{"bash", "-c", script, "-", id},
+				Name: "node", Image: c.toolsImage, Command: append([]string{"bash", "-c", script, "-"}, arguments...),
 				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(0))},
 			}},
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		},
 	}
-	if err := c.Create(t.Context(), killer); err != nil {
-		t.Fatalf("kill container %s: %v", id, err)
+	if err := c.Create(t.Context(), runner); err != nil {
+		t.Fatalf("run %s: %v", script, err)
 	}
-	t.Cleanup(func() { c.deleteAndWait(t, killer) })
-	eventually(t, time.Minute, "the pod that kills to have done so", func(ctx context.Context) error {
-		if err := c.Get(ctx, client.ObjectKeyFromObject(killer), killer); err != nil {
+	t.Cleanup(func() { c.deleteAndWait(t, runner) })
+	eventually(t, time.Minute, "the script to end: "+script, func(ctx context.Context) error {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(runner), runner); err != nil {
 			return err
 		}
-		if killer.Status.Phase != corev1.PodSucceeded {
-			return fmt.Errorf("it is %s: %+v", killer.Status.Phase, killer.Status.ContainerStatuses)
+		if runner.Status.Phase != corev1.PodSucceeded {
+			return fmt.Errorf("it is %s: %+v", runner.Status.Phase, runner.Status.ContainerStatuses)
 		}
 		return nil
 	})

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
 const (
@@ -65,7 +66,7 @@ func TestToolsRunRestricted(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			output := c.runJob(t, c.toolsJob(strings.ReplaceAll(name, " ", "-"), test.steps))
-			measured, err := engine.Parse(strings.NewReader(output), test.options)
+			measured, err := parse.OnlyPart(engine.Output{Text: []byte(output)}.Parts(test.options))
 			if err != nil {
 				t.Fatalf("%v, in:\n%s", err, output)
 			}

@@ -37,6 +37,39 @@ export STACK # to the parts
 # shellcheck source=images.env
 . "$LAB/images.env"
 
+# NODES is the number of nodes: 1, or several with a control plane of their own. It comes from the environment. If it is not
+# set, it is that of the existing lab, or else 1.
+NODES=${NODES:-$(cat "$STATE/nodes" 2>/dev/null || echo 1)}
+export NODES
+[[ $NODES =~ ^[1-9]$ ]] || die "NODES is $NODES, want 1 to 9"
+
+# nodes prints the names of the nodes, and machines also that of the control plane, which comes first. One node runs the
+# control plane itself. With several nodes, the control plane has a machine of its own, so that every node can fail.
+nodes() {
+	local i
+	if [ "$NODES" = 1 ]; then
+		echo lab
+		return
+	fi
+	for ((i = 1; i <= NODES; i++)); do echo "node$i"; done
+}
+machines() {
+	[ "$NODES" = 1 ] || echo control
+	nodes
+}
+first_node() { nodes | head -n 1; }
+number() { case $1 in node*) echo "${1#node}" ;; *) echo 0 ;; esac; }
+address() { case $1 in lab | control) echo "$CONTROL_ADDRESS" ;; *) echo "$NETWORK.$((10 + $(number "$1")))" ;; esac; }
+netns() { echo "cephtune-$1"; }
+machine_root() { echo "$STATE/machines/$1"; }
+
+# With several nodes, each has one OSD, and there are no local volumes.
+if [ "$NODES" != 1 ]; then OSD_COUNT=$NODES FILE_VOLUMES=0 BLOCK_VOLUMES=0; fi
+# shellcheck disable=SC2034 # Parts and test suites read them.
+NETNS=$(netns "$(machines | head -n 1)") NODE_NAME=$(first_node)
+# shellcheck disable=SC2034
+FAILURE_DOMAIN=$([ "$NODES" = 1 ] && echo osd || echo host)
+
 # wait_for SECONDS WHAT COMMAND… polls once a second until COMMAND succeeds.
 wait_for() {
 	local limit=$1 what=$2 started=$SECONDS
@@ -76,21 +109,24 @@ cache_entry() {
 	done | sha256sum | { read -r sum _; echo "$CACHE/$name-${sum:0:12}"; }
 }
 
-# node_pid prints the ID of the node's first process, and fails if the node does not run. The file
-# node.pid has that ID. Another process may have the same ID by now, so node_pid checks that the
-# process is in the lab's network namespace.
-node_pid() {
+# machine_pid MACHINE prints the ID of a machine's first process, and fails if the machine does not run. A file has
+# that ID. Another process may have the same ID by now, so machine_pid checks that the process is in the machine's
+# network namespace.
+machine_pid() {
 	local pid ours
-	pid=$(cat "$STATE/node.pid" 2>/dev/null) || return 1
+	pid=$(cat "$STATE/$1.pid" 2>/dev/null) || return 1
 	# After a reboot, neither namespace exists. Two empty results must not count as equal.
-	ours=$(stat -Lc %i "/run/netns/$NETNS" 2>/dev/null) || return 1
+	ours=$(stat -Lc %i "/run/netns/$(netns "$1")" 2>/dev/null) || return 1
 	[ "$(stat -Lc %i "/proc/$pid/ns/net" 2>/dev/null)" = "$ours" ] || return 1
 	echo "$pid"
 }
 
-# node_run COMMAND… runs a command on the node.
+# node_pid is machine_pid of the machine with the control plane: without it, there is no lab.
+node_pid() { machine_pid "$(machines | head -n 1)"; }
+
+# node_run COMMAND… runs a command on the node NODE, by default the first one.
 node_run() {
-	nsenter --target "$(node_pid)" --mount --uts --ipc --net --pid --root --wd=/ -- \
+	nsenter --target "$(machine_pid "${NODE:-$(first_node)}")" --mount --uts --ipc --net --pid --root --wd=/ -- \
 		env PATH=/opt/kubernetes:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
@@ -169,6 +205,11 @@ volume_names() {
 }
 
 volume_file() { echo "$STATE/volumes/$1.img"; }
+
+# node_disks NODE prints the loop devices of a node's OSDs. With several nodes, each has one.
+node_disks() {
+	if [ "$NODES" = 1 ]; then lab_disks; else loop_device "$STATE/disks/osd$(($(number "$1") - 1)).img"; fi
+}
 
 # loop_device FILE prints the loop device of a file, if the device uses direct I/O.
 loop_device() {

@@ -10,7 +10,7 @@ const path = require('path');
 const { pathToFileURL } = require('url');
 const { chromium } = require('playwright-core');
 
-const SEARCHED = [['pg_num', 'find-the-best-pg-num'], ['ClusterChanged', 'failures'], ['StorageClass', 'benchmark-a-storageclass']];
+const SEARCHED = [['pg_num', 'pg-num'], ['ClusterChanged', 'failures'], ['StorageClass', 'benchmark-a-storageclass']];
 const LIMIT = 30000; // milliseconds, for a page or the results of a search
 
 async function main([site, screenshots]) {

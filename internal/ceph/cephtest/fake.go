@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
@@ -27,6 +29,9 @@ type Call struct {
 // only within Change.
 type Fake struct {
 	Answers
+	// Carry, if set, is called for each verb with the name of its method. It carries the verb out with do, or returns
+	// an error. Set it before the first call. No lock is held during it.
+	Carry func(ctx context.Context, verb string, do func() error) error
 
 	mu    sync.Mutex
 	calls []Call
@@ -60,6 +65,11 @@ type Answers struct {
 	Keys map[string]string
 	// Images is keyed by pool, Objects by "pool/namespace".
 	Images, Objects map[string][]string
+	// Clients holds the addresses of connected clients by user. Watchers holds the address of the client that has an image
+	// open, by "pool/image". Blocked holds the addresses that are blocked.
+	Clients  map[string][]string
+	Watchers map[string]string
+	Blocked  []string
 	// Errors is keyed by verb, such as "Status". It makes the verb fail with the error.
 	Errors map[string]error
 }
@@ -80,9 +90,18 @@ func (f *Fake) Calls(verb string) []Call {
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return verb != "" && c.Verb != verb })
 }
 
-// answer records a call. It carries the call out unless the context has ended or Errors makes the
-// verb fail.
+// answer calls a verb, through Carry if that is set.
 func (f *Fake) answer(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
+	carry := func() error { return f.carryOut(ctx, verb, at, do, args...) }
+	if f.Carry != nil {
+		return f.Carry(ctx, verb, carry)
+	}
+	return carry()
+}
+
+// carryOut records a call. It carries the call out unless the context has ended or Errors makes the
+// verb fail.
+func (f *Fake) carryOut(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, Call{Verb: verb, At: at, Args: strings.TrimSpace(fmt.Sprintln(args...))})
@@ -330,7 +349,30 @@ func (f *Fake) RemoveImage(ctx context.Context, at ceph.Connection, pool, image 
 	if err := ceph.OwnImage(pool, image); err != nil {
 		return err
 	}
-	return f.answer(ctx, "RemoveImage", at, func() { remove(f.Answers.Images, pool, image) }, pool, image)
+	var watched error
+	err := f.answer(ctx, "RemoveImage", at, func() {
+		if watcher, open := f.Watchers[pool+"/"+image]; open && !slices.Contains(f.Blocked, watcher) {
+			watched = &ceph.Error{Verb: "rbd rm", Errno: int(syscall.EBUSY), Message: "rbd: error: image still has watchers"}
+			return
+		}
+		remove(f.Answers.Images, pool, image)
+	}, pool, image)
+	return errors.Join(err, watched)
+}
+
+// ClientAddresses implements ceph.Client. Each client has a session with each monitor.
+func (f *Fake) ClientAddresses(ctx context.Context, at ceph.Connection, monitor, user string) (addresses []string, err error) {
+	err = f.answer(ctx, "ClientAddresses", at, func() { addresses = slices.Clone(f.Clients[user]) }, monitor, user)
+	return addresses, err
+}
+
+// BlocklistClient implements ceph.Client.
+func (f *Fake) BlocklistClient(ctx context.Context, at ceph.Connection, address string, expiry time.Duration) error {
+	return f.answer(ctx, "BlocklistClient", at, func() {
+		if !slices.Contains(f.Blocked, address) {
+			f.Blocked = append(f.Blocked, address)
+		}
+	}, address, expiry)
 }
 
 // Objects implements ceph.Client.

@@ -27,6 +27,7 @@ type options struct {
 	baselineName  string
 	metric        string
 	direction     string
+	job           string
 	paired        bool
 	table         string
 	configuration string
@@ -39,6 +40,7 @@ type options struct {
 	equivalence    fraction
 	confidence     fraction
 
+	closedLoop  bool
 	metricGiven bool
 	// summarised says that the command line has a single argument. That argument is judged again if
 	// exported is true, and summarised otherwise.
@@ -56,10 +58,11 @@ type options struct {
 const longHelp = `Compare runs of a candidate with runs of a baseline, and give a verdict: Superior,
 Better, Equivalent, Inferior, Inconclusive or Invalid.
 
-A FILE has the output of one run of rados bench, rbd bench or fio; the format is detected. A file
-may contain several outputs of rados bench or rbd bench, one after the other. Without flags, the
-first file is the baseline and each other file a candidate. An argument may be a folder, or
-several files separated by commas. A single argument is summarised.
+A FILE has the outputs of one or several runs of rados bench, rbd bench or fio; the format is
+detected, also within logs of Kubernetes, ConfigMaps and arrays of JSON. Without flags, the first
+file is the baseline and each other file a candidate. An argument may be a folder, or several files
+separated by commas. A single argument is summarised. Jobs and groups of fio that did not run
+together are summarised apart; for a comparison, choose one with --job.
 
 The export of a sweep with the design Interleaved is judged again, from the windows of its
 sessions. The exit code is 1 if the result differs from the sweep's status.
@@ -71,7 +74,8 @@ Runs are compared only if their loads are alike: all options of fio that an outp
 heads of rados bench and rbd bench. A difference is named, and there is no verdict. With
 --expect-difference, the options that you list may differ; an expected difference that is missing
 is reported, too. A figure that cannot show the storage, such as the bandwidth at a rate limit, gets
-no verdict either, and the reason names a metric that can.
+no verdict either, and the reason names a metric that can. A percentile of fio without a rate needs
+--closed-loop, because it hides stalls.
 
 For several candidates, give each a name. If the first --candidate-name comes before the first
 --candidate, each name belongs to the files after it, otherwise to the files before it.
@@ -141,6 +145,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.baselineName, "baseline-name", "", "name of the baseline (default baseline, or the name of its file)")
 	flags.StringVar(&o.metric, "metric", "bandwidth", "what to compare: "+strings.Join(metricNames(), ", "))
 	flags.StringVar(&o.direction, "direction", total, "operations to compare: total, read, write, trim or mixed")
+	flags.StringVar(&o.job, "job", "", "job of fio, or group of jobs such as \"group 1\", to compare or to summarise")
 	flags.BoolVar(&o.paired, "paired", false, "compare runs pairwise: the n-th runs of both sides were made one after the other")
 	flags.StringVar(&o.table, "table", "", "a CSV file with a line of column names; one row is one run")
 	flags.StringVar(&o.configuration, "configuration", "", "column that names the configuration")
@@ -155,6 +160,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.plot, "plot", "", "SVG file for a plot of the runs; with --table, of the ratios")
 	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts; any other exits with 3")
 	flags.StringSliceVar(&o.expectDifference, "expect-difference", nil, "options in which the loads are meant to differ, such as iodepth; any other exits with 3")
+	flags.BoolVar(&o.closedLoop, "closed-loop", false, "judge percentiles of fio without a rate: they hide stalls")
 	completeWith(cmd, "metric", metricNames())
 	completeWith(cmd, "direction", directions())
 	completeWith(cmd, "output", outputs())
@@ -196,7 +202,7 @@ func (o *options) run(stdout io.Writer) error {
 	}
 	s.warnAboutRuns()
 	if expect := o.expectations(); s.source == "files" {
-		s.compareLoads(expect)
+		s.compareLoads(expect, o.closedLoop)
 	} else {
 		s.compareColumns(expect)
 	}

@@ -41,6 +41,7 @@ func (m metric) examine(r *run, res *result.Result, ds []result.NamedDirection) 
 		if text := r.Load.Doubt(m.figure, d); text != "" && r.Doubt == "" {
 			r.Doubt = text
 		}
+		r.ClosedLoop = r.ClosedLoop || m.percent > 0 && r.Load.ClosedLoop(d)
 		if w, ok := r.Load.HiddenWaits(d); ok {
 			r.Waits = append(r.Waits, newWaitEntry(w, d))
 		}
@@ -113,9 +114,9 @@ func (c configuration) side() loadfacts.Side {
 	return side
 }
 
-// compareLoads finds the differences between the loads, and the figures that cannot show the storage. Both are
-// faults of a candidate, unless the user expects the differences.
-func (s *study) compareLoads(expect []difference.Expectation) {
+// compareLoads finds the differences between the loads, the figures that cannot show the storage, and percentiles of
+// closed loops. All are faults of a candidate, unless the user expects the differences, or accepts closed loops.
+func (s *study) compareLoads(expect []difference.Expectation, closedLoop bool) {
 	sides := []loadfacts.Side{s.baseline.side()}
 	for _, c := range s.candidates {
 		side := c.side()
@@ -125,10 +126,18 @@ func (s *study) compareLoads(expect []difference.Expectation) {
 			if r.Doubt != "" {
 				s.fault(c.Name, stats.NotStorage, r.Doubt)
 			}
+			if r.ClosedLoop && !closedLoop {
+				s.fault(c.Name, stats.ClosedLoop, "measure at a rate, or accept that with --closed-loop")
+			}
 			if text := r.spoiled(s.metric); text != "" {
 				s.fault(c.Name, stats.HiddenWaits, r.Source+": "+text)
 			}
 		}
+	}
+	if closedLoop && slices.ContainsFunc(s.all(), func(c configuration) bool {
+		return slices.ContainsFunc(c.Runs, func(r run) bool { return r.ClosedLoop })
+	}) {
+		s.warn("closed loop: %s hides stalls, because fio sends nothing while it waits", s.metric)
 	}
 	for _, note := range loadfacts.Notes(sides...) {
 		s.warn("%s", note)

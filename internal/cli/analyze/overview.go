@@ -1,7 +1,7 @@
 package analyze
 
 import (
-	"crypto/sha256"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -26,6 +26,7 @@ type overview struct {
 	Name          string          `json:"name"`
 	Tool          string          `json:"tool"`
 	Operations    string          `json:"operations"`
+	Clients       int             `json:"clients"`
 	Runs          int             `json:"runs"`
 	Metrics       []overviewEntry `json:"metrics"`
 	Warnings      []string        `json:"warnings"`
@@ -35,23 +36,123 @@ type overview struct {
 }
 
 type overviewEntry struct {
-	Metric string  `json:"metric"`
-	Unit   string  `json:"unit"`
-	Runs   int     `json:"runs"`
-	Mean   float64 `json:"mean"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
+	Metric  string        `json:"metric"`
+	Unit    string        `json:"unit"`
+	Runs    int           `json:"runs"`
+	Mean    float64       `json:"mean"`
+	Min     float64       `json:"min"`
+	Max     float64       `json:"max"`
+	Windows []windowEntry `json:"windows"`
 
 	shown unit
 }
 
-// summarise writes an overview of the only argument.
+// overviews is the JSON form of the summary of several workloads.
+type overviews struct {
+	SchemaVersion int         `json:"schemaVersion"`
+	Source        string      `json:"source"`
+	Name          string      `json:"name"`
+	Workloads     []*overview `json:"workloads"`
+}
+
+// summarise writes an overview of the only argument, or one of each workload in it.
 func (o *options) summarise(w io.Writer) error {
+	reading := &study{}
+	outputs, err := newFileReader(o, reading).outputs(group{o.baselineName, o.baseline})
+	if err != nil {
+		return err
+	}
+	all := overviews{SchemaVersion: schemaVersion, Source: "files", Name: o.baselineName}
+	divided := workloads(outputs)
+	for _, same := range divided {
+		v, err := o.overview(same)
+		if err != nil {
+			return err
+		}
+		if label := same[0].label(); label != "" && (len(divided) > 1 || same[0].several) {
+			v.Name += ", " + label
+		}
+		all.Workloads = append(all.Workloads, v)
+	}
+	last := all.Workloads[len(all.Workloads)-1]
+	for _, v := range all.Workloads[:len(all.Workloads)-1] { // What both warn of is about the whole file.
+		v.Warnings = slices.DeleteFunc(v.Warnings, func(text string) bool { return slices.Contains(last.Warnings, text) })
+	}
+	last.Warnings = append(reading.warnings, last.Warnings...)
+	var shown any = all
+	if len(all.Workloads) == 1 {
+		shown = last
+	}
+	switch o.output {
+	case "json":
+		return writeJSON(w, shown)
+	case "yaml":
+		return writeYAML(w, shown)
+	}
+	for i, v := range all.Workloads {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := v.write(w, o.output == "markdown"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workloads divides outputs into those of each workload. The parts of one run are different workloads. Runs with
+// the same directions are the same one if their jobs have the same names or the same options.
+func workloads(outputs []output) [][]output {
+	var all [][]output
+	for _, o := range outputs {
+		i := slices.IndexFunc(all, func(others []output) bool { return o.repeats(others[0]) })
+		if i < 0 {
+			all = append(all, []output{o})
+		} else {
+			all[i] = append(all[i], o)
+		}
+	}
+	return all
+}
+
+func (o output) repeats(other output) bool {
+	a, b := o.Result, other.Result
+	if a.Source.Tool != b.Source.Tool || o.directions() != other.directions() ||
+		o.Verification != other.Verification || o.several != other.several {
+		return false
+	}
+	named := slices.Equal(o.Jobs, other.Jobs)
+	if o.several {
+		return named && o.Group == other.Group
+	}
+	return named || len(loadfacts.Within(loadfacts.Side{Loads: []loadfacts.Load{loadfacts.New("", a), loadfacts.New("", b)}})) == 0
+}
+
+// label names a workload among others of the same file.
+func (o output) label() string {
+	p := o.Part
+	if !o.several {
+		p.Group = ""
+	}
+	return p.Name()
+}
+
+func (o output) directions() string {
+	if o.Figures != nil {
+		return "lines, " + string(o.Figures.Direction)
+	}
+	return joinDirections(o.Result.Directions())
+}
+
+// overview returns the figures of a workload.
+func (o *options) overview(outputs []output) (*overview, error) {
 	all := metrics()
 	if o.metricGiven {
 		m, err := lookupMetric(o.metric)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = []metric{m}
 	}
@@ -61,14 +162,14 @@ func (o *options) summarise(w io.Writer) error {
 		if out.Tool != "" && !slices.Contains(m.tools, result.Tool(out.Tool)) {
 			continue
 		}
-		if err := out.add(o, m); err != nil {
-			if len(out.Metrics) == 0 {
-				return err // Not even the first metric can be read.
-			}
+		if err := out.add(o, m, outputs); err != nil {
 			if m.sync == nil {
-				absent = err
+				absent = cmp.Or(absent, err)
 			}
 		}
+	}
+	if len(out.Metrics) == 0 {
+		return nil, absent
 	}
 	if absent != nil && !slices.ContainsFunc(out.Metrics, func(e overviewEntry) bool { return e.Unit == "seconds" }) {
 		out.Warnings = append(out.Warnings, absent.Error())
@@ -76,21 +177,13 @@ func (o *options) summarise(w io.Writer) error {
 	for _, doubt := range slices.Sorted(maps.Keys(out.doubts)) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s cannot show the storage: %s", strings.Join(out.doubts[doubt], ", "), doubt))
 	}
-	switch o.output {
-	case "json":
-		return writeJSON(w, out)
-	case "yaml":
-		return writeYAML(w, out)
-	}
-	return out.write(w, o.output == "markdown")
+	return out, nil
 }
 
-// add reads a metric of all runs. It returns an error if a file cannot be read, if a run lacks the metric, or
-// if the runs cannot be compared.
-func (v *overview) add(o *options, m metric) error {
+// add reads a metric of all runs. It returns an error if a run lacks the metric, or if the runs cannot be compared.
+func (v *overview) add(o *options, m metric, outputs []output) error {
 	s := &study{source: "files", metric: m.name, unit: m.unit, higherIsBetter: m.higherIsBetter}
-	reader := fileReader{metric: m, direction: o.direction, study: s, owners: map[[sha256.Size]byte]string{}}
-	c, err := reader.configuration(group{o.baselineName, o.baseline})
+	c, err := m.configuration(o.baselineName, outputs, o.direction)
 	if err != nil {
 		return err
 	}
@@ -99,19 +192,40 @@ func (v *overview) add(o *options, m metric) error {
 		return err
 	}
 	s.warnAboutRuns()
+	s.warnAboutWindows()
 	v.examine(s)
 	for _, warning := range s.warnings {
 		if !slices.Contains(v.Warnings, warning) {
 			v.Warnings = append(v.Warnings, warning)
 		}
 	}
-	values := c.evidence().values()
+	for _, o := range outputs {
+		v.Clients = max(v.Clients, o.Result.Clients)
+	}
+	counted := c.evidence()
+	values := counted.values()
 	v.Runs, v.Tool, v.Operations = len(c.Runs), string(c.Runs[0].Tool), c.Runs[0].Directions
-	v.Metrics = append(v.Metrics, overviewEntry{
+	entry := overviewEntry{
 		Metric: m.name, Unit: m.unit.name, Runs: len(values),
 		Mean: stat.Mean(values, nil), Min: slices.Min(values), Max: slices.Max(values), shown: m.unit,
-	})
+	}
+	for _, r := range counted.Runs {
+		entry.Windows = append(entry.Windows, *newRunEntry(r, false).Window)
+	}
+	v.Metrics = append(v.Metrics, entry)
 	return nil
+}
+
+// warnAboutWindows says what a figure leaves out of a run.
+func (s *study) warnAboutWindows() {
+	for _, r := range s.baseline.Runs {
+		if r.Window.FromSeconds == 0 || s.unit.name != "bytesPerSecond" {
+			continue
+		}
+		s.warn("%s: the first %s of %s s are left out as a warm-up: %s %s there, %s over the whole run", r.Source,
+			seconds(r.Window.FromSeconds), seconds(r.Window.DurationSeconds), number(r.Window.Skipped/s.unit.scale), s.unit.symbol,
+			number(r.Window.Whole/s.unit.scale))
+	}
 }
 
 // examine warns of runs with different loads, of hidden waits, and of a figure that cannot show the storage.
@@ -137,26 +251,30 @@ func (v *overview) examine(s *study) {
 }
 
 func (v *overview) write(w io.Writer, markdown bool) error {
-	header := []string{"METRIC", "UNIT", "RUNS", "MEAN", "MIN", "MAX"}
+	header := []string{"METRIC", "UNIT", "RUNS", "MEAN", "MIN", "MAX", "WINDOW"}
 	rows := make([][]string, len(v.Metrics))
 	for i, m := range v.Metrics {
 		scale := m.shown.scale
-		rows[i] = []string{m.Metric, m.shown.symbol, strconv.Itoa(m.Runs), number(m.Mean / scale), number(m.Min / scale), number(m.Max / scale)}
+		rows[i] = []string{m.Metric, m.shown.symbol, strconv.Itoa(m.Runs), number(m.Mean / scale), number(m.Min / scale), number(m.Max / scale), describeWindows(m.Windows)}
 	}
 	var out strings.Builder
 	runs := "1 run"
 	if v.Runs != 1 {
 		runs = strconv.Itoa(v.Runs) + " runs"
 	}
+	tool := v.Tool
+	if v.Clients > 1 {
+		tool = fmt.Sprintf("%s on %d clients", tool, v.Clients)
+	}
 	text, start := medium.Line, ""
 	if markdown {
 		text, start = medium.Markdown, "\n" // a paragraph for each warning
 	}
-	out.WriteString(medium.Format(text, "%s: %s of %s, %s\n\n", v.Name, runs, v.Tool, v.Operations))
+	out.WriteString(medium.Format(text, "%s: %s of %s, %s\n\n", v.Name, runs, tool, v.Operations))
 	if markdown {
 		out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
 	} else {
-		terminal.WriteTable(&out, header, rows)
+		terminal.WriteTable(&out, terminal.Columns(w), header, rows)
 	}
 	if v.Runs < 3 {
 		out.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
@@ -164,6 +282,10 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 	for _, warning := range v.Warnings {
 		out.WriteString(start + medium.Format(text, "warning: %s\n", warning))
 	}
-	_, err := io.WriteString(w, out.String())
+	write := terminal.WriteString
+	if markdown {
+		write = io.WriteString
+	}
+	_, err := write(w, out.String())
 	return err
 }

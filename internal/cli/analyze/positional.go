@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,50 +95,4 @@ func expand(arg string) ([]string, error) {
 		}
 	}
 	return files, nil
-}
-
-// part is the output of one run within a file.
-type part struct {
-	data []byte
-	// before is the number of lines of the file before this part.
-	before int
-}
-
-// line returns the number of the part's first line; 0 if the part begins the file.
-func (p part) line() int {
-	if p.before == 0 {
-		return 0
-	}
-	return p.before + 1
-}
-
-// parts splits a file with several successive outputs of rados bench or rbd bench. It does not
-// split outputs of fio, because one run of fio may report several times.
-func parts(data []byte) []part {
-	var all []part
-	start, from := part{}, 0 // the part that is being read, and the offset of its first byte
-	line, at, begun := 0, 0, false
-	command := -1 // the offset of the previous line if that line is a typed command; otherwise -1
-	for text := range bytes.Lines(data) {
-		if bytes.HasPrefix(text, []byte("hints = ")) || bytes.HasPrefix(text, []byte("bench  type ")) {
-			if begun { // Lines before the first output belong to that output.
-				to, before := at, line
-				if command >= 0 {
-					to, before = command, line-1
-				}
-				start.data = data[from:to]
-				all = append(all, start)
-				start, from = part{before: before}, to
-			}
-			begun = true
-		}
-		command = -1
-		if bytes.Contains(text, []byte("rados ")) && bytes.Contains(text, []byte(" bench ")) || bytes.Contains(text, []byte("rbd bench ")) {
-			command = at
-		}
-		line++
-		at += len(text)
-	}
-	start.data = data[from:]
-	return append(all, start)
 }

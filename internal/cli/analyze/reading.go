@@ -1,11 +1,13 @@
 package analyze
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/loadfacts"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
@@ -27,6 +29,7 @@ type run struct {
 	Window      window
 	Course      []interval
 	Load        loadfacts.Load
+	ClosedLoop  bool        // the value is a percentile of a closed loop
 	Doubt       string      // why the value cannot show the storage; "" if it can
 	Waits       []waitEntry // the waits that the latencies lack, by direction
 }
@@ -36,6 +39,8 @@ type window struct {
 	FromSeconds, ToSeconds float64
 	DurationSeconds        float64 // of the whole run
 	Why                    string
+	// Skipped and Whole are the rates of the time before the window, and of the whole run.
+	Skipped, Whole float64
 }
 
 // interval is one interval of a run's time series: its start and end, in seconds since the run began, and the
@@ -70,9 +75,28 @@ func joinDirections(ds []result.NamedDirection) string {
 	return strings.Join(names, "+")
 }
 
-// read reduces a result to the value of the metric, and records which part of the run the value
+// hasDirection returns an error if a part lacks the wanted operations.
+func hasDirection(p engine.Part, name string) error {
+	if p.Figures != nil {
+		switch {
+		case name == total || name == string(p.Figures.Direction):
+			return nil
+		case p.Figures.Direction == "":
+			return errors.New("its lines do not say which operations they are about, so --direction cannot be used")
+		}
+		return fmt.Errorf("it has no %s operations, only %s", name, p.Figures.Direction)
+	}
+	_, err := selectDirections(p.Result, name)
+	return err
+}
+
+// read reduces a part of a run to the value of the metric, and records which part of the run's time the value
 // describes.
-func (m metric) read(res *result.Result, direction string) (run, error) {
+func (m metric) read(p engine.Part, direction string) (run, error) {
+	if p.Figures != nil {
+		return m.readFigures(p)
+	}
+	res := p.Result
 	ds, err := selectDirections(res, direction)
 	if err != nil {
 		return run{}, err
@@ -92,6 +116,25 @@ func (m metric) read(res *result.Result, direction string) (run, error) {
 		return m.readLatency(r, ds)
 	}
 	return m.readRate(r, ds)
+}
+
+// readFigures takes the value from the lines that are left of an output.
+func (m metric) readFigures(p engine.Part) (run, error) {
+	r := run{
+		Value: map[string]float64{
+			"bandwidth": p.Figures.BytesPerSecond, "iops": p.Figures.OperationsPerSecond,
+			"latencyMean": p.Figures.MeanLatencySeconds, "latencyMax": p.Figures.MaxLatencySeconds,
+		}[m.name],
+		Tool: p.Result.Source.Tool, Format: p.Result.Source.Format, Directions: cmp.Or(string(p.Figures.Direction), "unknown operations"), Steady: true,
+		Window: window{Why: "whole run: only lines of the summary were kept"}, Load: loadfacts.New("", p.Result),
+	}
+	if r.Value == 0 {
+		return run{}, fmt.Errorf("the lines that were kept of %s lack %s; keep the whole output", r.Tool, m.name)
+	}
+	if m.figure == loadfacts.Latency {
+		r.LatencyKind = result.TotalLatency
+	}
+	return r, nil
 }
 
 // column returns a function that reads the metric's rates from a series. For a latency, that is the
@@ -125,6 +168,9 @@ func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 		return run{}, fmt.Errorf("it has %s, whose latencies are not comparable; choose one with --direction", r.Directions)
 	}
 	seconds, kind, ok := m.latency(ds[0].Direction)
+	if bound, _, known := ds[0].Percentile(m.percent); !ok && known {
+		return run{}, fmt.Errorf("its %s is above %.4g s, where the last bin of fio's histogram begins: compare latencyMean or latencyMax", m.name, bound.Seconds)
+	}
 	if !ok {
 		return run{}, m.missing(r.Tool)
 	}
@@ -184,6 +230,14 @@ func (r *run) truncate() error {
 		// A run that still changes after half its time describes no state of the cluster.
 		r.Steady, r.Window.Why = false, "whole run: never became steady (MSER)"
 		return nil
+	}
+	before := stats.Interval{}
+	for _, row := range rows[:summary.Dropped] {
+		before.Amount += row.Amount
+		before.Seconds += row.Seconds
+	}
+	if summary.Dropped > 0 {
+		r.Window.Whole, r.Window.Skipped = r.Value, before.Amount/before.Seconds
 	}
 	r.Value = summary.Rate
 	r.Window.FromSeconds = r.Course[summary.Dropped].Start

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -28,7 +28,7 @@ type replayed struct {
 	Name          string                         `json:"name"`
 	RunID         v1alpha1.RunID                 `json:"runID"`
 	Verdict       v1alpha1.SweepVerdict          `json:"verdict,omitempty"`
-	Claim         v1alpha1.SweepClaim            `json:"claim,omitempty"`
+	Scope         v1alpha1.SweepScope            `json:"scope,omitempty"`
 	Summary       string                         `json:"summary,omitempty"`
 	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
 	Sessions      []replayedSession              `json:"sessions"`
@@ -38,9 +38,11 @@ type replayed struct {
 }
 
 type replayedSession struct {
-	Number   int    `json:"number"`
-	Validity string `json:"validity"`
-	Why      string `json:"why,omitempty"`
+	Number int `json:"number"`
+	// Validity is Valid, a mark, or the reason why the trial is invalid.
+	Validity string                `json:"validity"`
+	Windows  v1alpha1.TrialWindows `json:"windows,omitempty"`
+	Why      string                `json:"why,omitempty"`
 	// Evidence says whether the figures were computed from the session's measurements in the export: Kept if so,
 	// otherwise Missing. Figures that were not computed come from the ledger.
 	Evidence string `json:"evidence"`
@@ -53,9 +55,9 @@ type ratio struct {
 	Configuration string  `json:"configuration"`
 	Groups        int     `json:"groups"`
 	Ratio         float64 `json:"ratio"`
-	// PIncrease is the p-value of the randomisation test. Its null hypothesis is that the figure is not
-	// larger than the baseline's.
-	PIncrease float64 `json:"pIncrease"`
+	// PGain is the p-value of the randomisation test. Its null hypothesis is that there is no gain. It is 1 for
+	// long windows.
+	PGain float64 `json:"pGain"`
 }
 
 const (
@@ -90,18 +92,14 @@ func (o *options) replay(path string, w io.Writer) error {
 		return err
 	}
 	sweep, is := main.(*v1alpha1.CephTuningSweep)
-	if !is || !sweepspec.IsInterleaved(sweep.Status.Plan) {
+	if !is || !sweepspec.WordsOf(sweep.Status.Plan).Windows {
 		return fmt.Errorf("%s: only a CephTuningSweep with the design Interleaved can be judged again from its export; for others, see kubectl cephtune report -f %s", path, path)
 	}
 	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	kept := make([]sweepspec.KeptSession, len(sessions))
-	for i, s := range sessions {
-		kept[i] = s
-	}
-	found, err := sweepspec.Replay(sweep, kept)
+	found, err := sweepspec.Replay(sweep, sessions)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -118,27 +116,32 @@ func (o *options) replay(path string, w io.Writer) error {
 func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *replayed {
 	out := &replayed{
 		SchemaVersion: schemaVersion, Source: "sessions", Name: sweep.Namespace + "/" + sweep.Name, RunID: sweep.Status.ObservedRunID,
-		Verdict: found.Outcome.Verdict, Claim: found.Outcome.Claim, Summary: found.Outcome.Summary,
+		Verdict: found.Outcome.Verdict, Scope: found.Outcome.Scope, Summary: found.Outcome.Summary,
 		Candidates: found.Outcome.Configurations, Sessions: []replayedSession{},
 	}
 	out.Agrees = sweep.Status.CompletionTime == nil || sweep.Status.Verdict == out.Verdict
 	for _, s := range found.Sessions {
-		one := replayedSession{Number: s.Number, Validity: string(s.Entries[0].Validity), Why: s.Why, Evidence: evidenceMissing}
+		one := replayedSession{Number: int(s.Trial.Number), Validity: s.Trial.Validity(), Windows: s.Trial.Windows, Why: s.Why, Evidence: evidenceMissing}
 		if s.Kept {
 			one.Evidence, one.Agrees = evidenceKept, new(s.Same)
 			out.Agrees = out.Agrees && s.Same
 		}
-		for _, e := range s.Entries {
-			if e.Void || e.Constraint > 0 {
-				continue
-			}
-			one.Ratios = append(one.Ratios, ratio{
-				Configuration: out.configuration(e.Candidate), Groups: e.Groups, Ratio: math.Exp(e.Mean), PIncrease: e.P,
-			})
+		for _, c := range s.Trial.Comparisons {
+			one.Ratios = append(one.Ratios, newRatio(out.configuration(int(c.Configuration)), c))
 		}
 		out.Sessions = append(out.Sessions, one)
 	}
 	return out
+}
+
+func newRatio(configuration string, c v1alpha1.TrialComparison) ratio {
+	// A ratio that cannot be parsed would have failed the replay.
+	value, _ := figure.ParseDecimal(c.Ratio)
+	p := 1.0
+	if c.Randomization != nil {
+		p, _ = figure.ParseDecimal(c.Randomization.PGain)
+	}
+	return ratio{Configuration: configuration, Groups: int(c.Blocks), Ratio: value, PGain: p}
 }
 
 func (r *replayed) configuration(index int) string {
@@ -157,7 +160,10 @@ func (r *replayed) write(w io.Writer, form string) error {
 	case "yaml":
 		return writeYAML(w, r)
 	}
-	table, to, as := terminal.WriteTable, terminal.WriteString, medium.Line
+	to, as := terminal.WriteString, medium.Line
+	table := func(out *strings.Builder, header []string, rows [][]string) {
+		terminal.WriteTable(out, terminal.Columns(w), header, rows)
+	}
 	if form == "markdown" {
 		to, as = io.WriteString, medium.Markdown
 		table = func(out *strings.Builder, header []string, rows [][]string) {
@@ -166,7 +172,7 @@ func (r *replayed) write(w io.Writer, form string) error {
 	}
 	var out strings.Builder
 	out.WriteString(medium.Format(as, "%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID))
-	table(&out, []string{"SESSION", "CONFIGURATION", "GROUPS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
+	table(&out, []string{"TRIAL", "WINDOWS", "CONFIGURATION", "BLOCKS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
 	out.WriteString("\n")
 	table(&out, []string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
 	if r.Summary != "" {
@@ -187,11 +193,11 @@ func (r *replayed) sessionRows() [][]string {
 			}
 		}
 		if len(s.Ratios) == 0 {
-			rows = append(rows, []string{strconv.Itoa(s.Number), "", "", "", s.Validity, evidence})
+			rows = append(rows, []string{strconv.Itoa(s.Number), string(s.Windows), "", "", "", s.Validity, evidence})
 		}
 		for _, x := range s.Ratios {
 			rows = append(rows, []string{
-				strconv.Itoa(s.Number), x.Configuration, strconv.Itoa(x.Groups), fmt.Sprintf("%.3f", x.Ratio), s.Validity, evidence,
+				strconv.Itoa(s.Number), string(s.Windows), x.Configuration, strconv.Itoa(x.Groups), fmt.Sprintf("%.3f", x.Ratio), s.Validity, evidence,
 			})
 		}
 	}

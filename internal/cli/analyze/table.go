@@ -161,7 +161,7 @@ func (t *table) configurations(columns columns) ([]configuration, error) {
 			out = append(out, configuration{Name: name})
 		}
 		out[i].Runs = append(out[i].Runs, run{
-			Source: position(t.file, r.line), Block: r.block(columns.block), Value: value, Steady: true,
+			Source: place{file: t.file}.line(r.line), Block: r.block(columns.block), Value: value, Steady: true,
 		})
 	}
 	return out, nil

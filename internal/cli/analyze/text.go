@@ -19,7 +19,7 @@ func (r *report) runRows(u unit) [][]string {
 	var rows [][]string
 	for _, s := range r.configurations() {
 		for _, v := range s.RunValues {
-			rows = append(rows, []string{s.Name, v.Source, v.Format, number(v.Value / u.scale), describeWindow(v)})
+			rows = append(rows, []string{s.Name, v.Source, v.Format, number(v.Value / u.scale), describeWindow(v.Window)})
 		}
 	}
 	return rows
@@ -33,12 +33,31 @@ func (r *report) configurations() []summary {
 	return out
 }
 
-func describeWindow(v runEntry) string {
-	w := v.Window
-	if w == nil {
+func describeWindow(w *windowEntry) string {
+	switch {
+	case w == nil:
 		return ""
+	case w.RunSeconds == 0:
+		return w.Description
 	}
 	return fmt.Sprintf("%s–%s of %s s, %s", seconds(w.FromSeconds), seconds(w.ToSeconds), seconds(w.RunSeconds), w.Description)
+}
+
+// describeWindows describes the windows of several runs by their sum.
+func describeWindows(windows []windowEntry) string {
+	sum := windows[0]
+	for _, w := range windows[1:] {
+		sum.FromSeconds += w.FromSeconds
+		sum.ToSeconds += w.ToSeconds
+		sum.RunSeconds += w.RunSeconds
+		if w.Description != sum.Description {
+			sum.Description = "in different parts"
+		}
+	}
+	if len(windows) == 1 || sum.RunSeconds == 0 {
+		return describeWindow(&sum)
+	}
+	return fmt.Sprintf("%s of %s s in all, %s", seconds(sum.ToSeconds-sum.FromSeconds), seconds(sum.RunSeconds), sum.Description)
 }
 
 func verdictHeader(u unit) []string {
@@ -108,10 +127,10 @@ func writeText(w io.Writer, r *report, u unit) error {
 	var out strings.Builder
 	terminal.Append(&out, "%s\n\n", r.question(u))
 	if r.Source == "files" {
-		terminal.WriteTable(&out, runHeader(u), r.runRows(u))
+		terminal.WriteTable(&out, terminal.Columns(w), runHeader(u), r.runRows(u))
 		out.WriteString("\n")
 	}
-	terminal.WriteTable(&out, verdictHeader(u), r.verdictRows(u))
+	terminal.WriteTable(&out, terminal.Columns(w), verdictHeader(u), r.verdictRows(u))
 	out.WriteString("\n")
 	for _, c := range r.Candidates {
 		terminal.Append(&out, "%s: %s\n", c.Verdict, c.Reason)

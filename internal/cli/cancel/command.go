@@ -31,8 +31,9 @@ It does not delete a sweep or benchmark that has ended, because that has results
 changes anything. But it deletes a sweep that has ended and still has settings to restore.
 
 Exit codes: 0 it is deleted, and Ceph is restored; 1 error; 2 wrong usage; 3 it was not deleted
-within --timeout, this command was interrupted, or something in Ceph is not restored: settings
-that something else changed, settings whose restore was abandoned, or OSDs that were not restarted.`
+within --timeout, or something in Ceph is not restored: settings that something else changed,
+settings whose restore was abandoned, or OSDs that were not restarted; 130 you have interrupted
+this command.`
 
 const examples = `  # A sweep
   %[1]s pg-num -n cephtune-bench
@@ -86,7 +87,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 		return err
 	}
 	w := &waiting{
-		out: out, what: kind.Name + " " + namespace + "/" + name,
+		out: out, what: object.StateOf(found).Kind.Name + " " + namespace + "/" + name,
 		abandoned: found.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true",
 	}
 	if err := end(ctx, c, found, w); err != nil {
@@ -97,7 +98,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	case w.failed != nil:
 		return w.failed
 	case err != nil && ctx.Err() != nil:
-		return exit.UnexpectedErrorf("%s still exists: %w; the operator continues; its last message: %s", w.what, err, w.last)
+		return object.Unfinishedf(err, "%s still exists: %w; the operator continues; its last message: %s", w.what, err, w.last)
 	case err == nil && w.left != "":
 		return exit.UnexpectedErrorf("not everything in Ceph is restored: %s", w.left)
 	}

@@ -198,13 +198,14 @@ func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := regexp.MustCompile(`: (\d+ \d+\.\d+\.\d+ \d+ \S+ \d+s \d+Mi \w+)$`)
+	trial := regexp.MustCompile(`: (\{"number":.*\})$`)
 	var plan, status []string
 	into := &plan
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
-		if match := run.FindStringSubmatch(line); match != nil {
-			s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(match[1]))
+		if match := trial.FindStringSubmatch(line); match != nil {
+			s.Status.Trials = append(s.Status.Trials, v1alpha1.Trial{})
+			unmarshal(t, match[1:], &s.Status.Trials[len(s.Status.Trials)-1])
 			into = nil
 		}
 		if line == "status:" {

@@ -49,8 +49,10 @@ whole interval is within the limit, Broken if all of it is beyond the limit, and
 Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark. A session is all runs
 with one run ID. The gate uses all complete sessions of A that are kept and measured the same
 workload, at most 60 runs. With sessions on 3 days or more, the interval contains the differences
-between days. Otherwise the gate uses the latest session alone, and the verdict holds for this hour
-only. If you write A as NAME@RUN-ID, the gate uses only that session.
+between days, and grows with the age of A. With fewer days, figures are Unknown. With --this-hour, the
+gate then uses the latest session alone, and holds for this hour only. If you write A as NAME@RUN-ID,
+the gate uses only that session. Without --closed-loop, a percentile of a phase without a rate is
+Unknown, because it hides stalls.
 
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
 usage; 3 an unexpected difference, an expected one that is missing, or a figure of
@@ -86,6 +88,8 @@ type options struct {
 	expect            []expectation
 	output            string
 	maxRegression     string
+	thisHour          bool
+	closedLoop        bool
 	metrics           []string
 	regression        *regression
 }
@@ -127,7 +131,9 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of expected differences, separated by commas: "+strings.Join(kindNames(), ", "))
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of an expected difference, such as "Ceph version" (repeatable)`)
 	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse figures of B may be than those of A, such as 10%; makes the comparison a gate")
-	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 if there is one)")
+	flags.BoolVar(&o.thisHour, "this-hour", false, "accept a reference of fewer than three days: the gate then holds for this hour only")
+	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 of phases at a rate)")
+	flags.BoolVar(&o.closedLoop, "closed-loop", false, "let --max-regression judge percentiles of phases without a rate: they hide stalls")
 	// The call fails only if the flag does not exist or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
@@ -154,7 +160,7 @@ func (o *options) read(args []string) error {
 	if o.expect, err = expectations(o.kinds, o.beginnings); err != nil {
 		return err
 	}
-	if o.regression, err = parseRegression(o.maxRegression, o.metrics); err != nil {
+	if o.regression, err = parseRegression(o.maxRegression, o.metrics, o.thisHour, o.closedLoop); err != nil {
 		return err
 	}
 	for i, arg := range args {

@@ -248,7 +248,8 @@ func (c *comparison) note(a, b side) {
 		}
 	}
 	if intervals > 1 {
-		c.Notes = append(c.Notes, fmt.Sprintf("Each of the %d intervals is at 95 %%: even without a difference, about one in twenty excludes 1. Bandwidth, IOPS and mean latency of a phase are mostly one observation, not three.", intervals))
+		c.Notes = append(c.Notes, fmt.Sprintf("Each of the %d intervals is at 95 %%: even without a difference, about one in twenty excludes 1. Bandwidth, IOPS and mean latency of a "+
+			"phase are mostly one observation, not three.", intervals))
 	}
 	if intervals < len(c.Figures) {
 		c.Notes = append(c.Notes, "A ratio without an interval may be chance, because the noise between runs is unknown.")

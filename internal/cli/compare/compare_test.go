@@ -55,7 +55,8 @@ func benchmark(t *testing.T, name, runID, version, spec string, rates ...float64
 	return append([]client.Object{b}, session(t, b, version, spec, rates...)...)
 }
 
-// session returns an archive of each run of the session in a benchmark's status.
+// session returns an archive of each run of the session in a benchmark's status. A benchmark whose name begins with
+// loop is a closed loop.
 func session(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, rates ...float64) []client.Object {
 	t.Helper()
 	var objects []client.Object
@@ -64,10 +65,14 @@ func session(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, rate
 		if rate < 0 {
 			state, reason, rate = v1alpha1.RunInvalid, "recovery came up", -rate
 		}
+		var marks []v1alpha1.ResultMark
+		if strings.HasPrefix(b.Name, "loop") {
+			marks = append(marks, v1alpha1.MarkClosedLoop)
+		}
 		kept, err := archive.ConfigMap(b, &archive.Run{
 			Number: int32(i + 1), State: state, Reason: reason, Environment: environment(t, version),
 			StartTime: clitest.Morning(5 * i), EndTime: clitest.Morning(5*i + 3),
-			Phases: []archive.Phase{{Name: "randread-4k", SpecDigest: spec, Observation: &figure.Observation{Figures: []figure.Figure{
+			Phases: []archive.Phase{{Name: "randread-4k", SpecDigest: spec, Observation: &figure.Observation{Marks: marks, Figures: []figure.Figure{
 				{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: rate},
 				{Metric: v1alpha1.MetricLatencyP99, Direction: v1alpha1.DirectionTotal, Value: 4e5 / rate, LatencyKind: result.TotalLatency},
 				{Metric: v1alpha1.MetricLatencyMax, Direction: v1alpha1.DirectionTotal, Value: 1, LatencyKind: result.TotalLatency},
@@ -110,7 +115,7 @@ func TestGolden(t *testing.T) {
 		"a kind of several":             "nightly@1 nightly@2 --expect-difference=ceph-version,osds",
 		"another kind than was meant":   "nightly@1 nightly@2 --expect-difference=rook-version",
 		"usage a kind that is none":     "nightly weekly --expect-difference=disks",
-		"a page":                        "nightly@1 nightly@2 --max-regression 5% --metric p99,bw --expect Ceph -o html",
+		"a page":                        "nightly@1 nightly@2 --max-regression 5% --this-hour --metric p99,bw --expect Ceph -o html",
 		"markdown":                      "nightly@1 nightly@2 --expect Ceph -o markdown",
 		"yaml":                          "nightly weekly -o yaml",
 		"error no results":              "nightly new",
@@ -118,9 +123,9 @@ func TestGolden(t *testing.T) {
 		"error no such run":             "nightly:1 nightly:9",
 		"error no such run ID":          "nightly nightly@0",
 		"error no such benchmark":       "nightly monthly",
-		"a gate that is kept":           "nightly weekly --max-regression 10%",
-		"a gate that is broken":         "nightly@2 nightly@1 --max-regression 5% --metric p99,bw --expect Ceph -o markdown",
-		"a gate of which is not known":  "nightly weekly --max-regression 1%",
+		"a gate that is kept":           "nightly weekly --max-regression 10% --this-hour",
+		"a gate that is broken":         "nightly@2 nightly@1 --max-regression 5% --this-hour --metric p99,bw --expect Ceph -o markdown",
+		"a gate of which is not known":  "nightly weekly --max-regression 1% --this-hour",
 		"a gate of too few runs":        "nightly:1 nightly:3 --max-regression 10% -o yaml",
 		"a gate of no figure":           "nightly weekly --max-regression 10% --metric p50",
 		"usage a regression of no unit": "nightly weekly --max-regression 10",

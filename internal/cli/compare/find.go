@@ -118,7 +118,7 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 	var latest *corev1.ConfigMap
 	for i := range maps {
 		cm := &maps[i]
-		if cm.Labels[archive.LabelSession] != archive.Session(b) && (latest == nil || latest.CreationTimestamp.Before(&cm.CreationTimestamp)) {
+		if cm.Labels[archive.LabelSession] != archive.Session(b) && (latest == nil || archive.CompareAge(cm, latest) < 0) {
 			latest = cm
 		}
 	}

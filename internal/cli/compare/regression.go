@@ -21,6 +21,9 @@ type regression struct {
 	share   string // as it was typed, such as 10%
 	metrics []v1alpha1.Metric
 	named   bool // whether --metric names the metrics
+	hour    bool // --this-hour: a reference of fewer than three days suffices
+	// closedLoop is --closed-loop: percentiles of phases without a rate are judged.
+	closedLoop bool
 }
 
 // Judgement is the outcome of comparing the interval of a figure with the largest allowed
@@ -41,11 +44,11 @@ type Judgement struct {
 	Text string `json:"text"`
 }
 
-// parseRegression reads --max-regression and --metric. It returns nil if neither is set.
-func parseRegression(share string, names []string) (*regression, error) {
+// parseRegression reads --max-regression, --metric, --this-hour and --closed-loop. It returns nil if none is set.
+func parseRegression(share string, names []string, hour, closedLoop bool) (*regression, error) {
 	if share == "" {
-		if len(names) > 0 {
-			return nil, exit.UsageErrorf("--metric needs --max-regression")
+		if len(names) > 0 || hour || closedLoop {
+			return nil, exit.UsageErrorf("--metric, --this-hour and --closed-loop need --max-regression")
 		}
 		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}
@@ -54,7 +57,7 @@ func parseRegression(share string, names []string) (*regression, error) {
 	if err != nil || !percent || math.IsNaN(limit) || limit <= 0 || limit >= 100 {
 		return nil, exit.UsageErrorf("--max-regression %q: want a share between 0%% and 100%%, such as 10%%", share)
 	}
-	r := &regression{share: share, named: len(names) > 0, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
+	r := &regression{share: share, named: len(names) > 0, hour: hour, closedLoop: closedLoop, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
 	for i, name := range names {
 		metric, known := words.Metric(name)
 		switch {
@@ -79,13 +82,19 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 	}
 	c.limit, c.Regressions = r.share, []Judgement{}
 	runs := referenceFor(a, b, expect)
-	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}}
+	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}, Now: b.runs[0].SessionTime}
 	for _, phase := range archive.PhaseNames(b.runs[:1]) {
 		against.Runs[phase] = archive.Observations(b.runs, phase)
 		if expected(onlyIn(phase, b), expect) && !slices.Contains(archive.PhaseNames(a.runs), phase) {
 			continue // A lacks this phase, as the user expects.
 		}
 		for _, e := range r.expectations(b, phase, a.name) {
+			if hides := b.inClosedLoop(e.MetricReference); hides && !r.closedLoop {
+				if r.named {
+					c.Regressions = append(c.Regressions, unjudgedInClosedLoop(e))
+				}
+				continue
+			}
 			found, err := against.Regression(e)
 			if err != nil {
 				return err
@@ -128,7 +137,7 @@ func (r *regression) expectations(b side, phase v1alpha1.PhaseName, against stri
 			}
 			all = append(all, v1alpha1.Expectation{
 				MetricReference:   v1alpha1.MetricReference{Phase: phase, Metric: metric, Direction: direction},
-				MaximumRegression: v1alpha1.Percent(r.share), Reference: against,
+				MaximumRegression: v1alpha1.Percent(r.share), Reference: against, ThisHour: r.hour,
 			})
 		}
 	}
@@ -159,6 +168,22 @@ func judgement(e v1alpha1.Expectation, r figure.Regression) Judgement {
 	return j
 }
 
+// inClosedLoop reports whether a figure is a percentile of a closed loop in a run of a side.
+func (s side) inClosedLoop(ref v1alpha1.MetricReference) bool {
+	return figure.IsPercentile(ref.Metric) && slices.ContainsFunc(s.runs, func(run *archive.Run) bool {
+		return slices.ContainsFunc(run.Phases, func(p archive.Phase) bool {
+			return p.Name == ref.Phase && p.Observation != nil && slices.Contains(p.Observation.Marks, v1alpha1.MarkClosedLoop)
+		})
+	})
+}
+
+func unjudgedInClosedLoop(e v1alpha1.Expectation) Judgement {
+	return Judgement{
+		Phase: e.Phase, Direction: e.Direction, Metric: e.Metric, Outcome: v1alpha1.ConstraintUnknown,
+		Text: fmt.Sprintf("%s %s is a percentile of a closed loop, which hides stalls: measure at a rate, or accept that with --closed-loop", e.Phase, e.Metric),
+	}
+}
+
 // noteReference adds a note about the days of the reference.
 func (c *comparison) noteReference(a side) {
 	days := 0
@@ -168,7 +193,7 @@ func (c *comparison) noteReference(a side) {
 	switch {
 	case days == 0: // No figure has a ratio.
 	case days < figure.ReferenceDays:
-		c.Notes = append(c.Notes, fmt.Sprintf("The gate's verdict holds for this hour only: %s has runs on %d of the %d days that it needs.",
+		c.Notes = append(c.Notes, fmt.Sprintf("The reference speaks for one hour only: %s has runs on %d of the %d days that it needs.",
 			a.name, days, figure.ReferenceDays))
 	default:
 		c.Notes = append(c.Notes, fmt.Sprintf("The gate compares with %d days of %s, so its intervals contain the differences between days. The table compares with the latest session alone.",

@@ -98,7 +98,7 @@ func (c *comparison) table() string {
 	}
 	if header, rows := c.rows(); len(rows) > 0 {
 		out.WriteString("\n")
-		terminal.WriteTable(&out, header, rows)
+		terminal.WriteTable(&out, terminal.Narrow, header, rows)
 	}
 	for _, lines := range [][]string{c.regressionLines(), c.Notes} {
 		if len(lines) > 0 {

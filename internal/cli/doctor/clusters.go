@@ -61,7 +61,8 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) str
 	case health == "HEALTH_OK":
 		e.found(about, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
 	case health == "HEALTH_WARN":
-		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait until warnings end, except those that do not affect speed or that quiescence.allowedWarnings names.", version, warnings(o)), describe)
+		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait until warnings end, except those that do not affect speed or that quiescence.allowedWarnings names.", version,
+			warnings(o)), describe)
 	case onlyKeyErrors(o):
 		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because daemons still use keys from before its upgrade: %s. Benchmarks wait until that ends.", version, health, warnings(o)),
 			"rotate the keys, or allow runs until then: as an administrator, run ceph health mute CODE for each AUTH_INSECURE_SERVICE_ code")

@@ -74,13 +74,10 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.operator, "operator-namespace", OperatorNamespace, "namespace of the operator")
+	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
-
-// OperatorNamespace is the namespace in which the manifests install the operator.
-const OperatorNamespace = "cephtune-system"
 
 func (o *options) run(ctx context.Context, connect object.Connect, now time.Time, out io.Writer) error {
 	c, namespace, err := connect()
@@ -154,7 +151,7 @@ func (e *examination) reach(ctx context.Context) error {
 // Ceph clusters need the operator config. The check of claims is skipped if the StorageClasses cannot be
 // listed. The other checks are independent, so one pass finds nearly every problem.
 func (e *examination) examine(ctx context.Context) {
-	operators, err := Operators(ctx, e.client, e.operator)
+	operators, err := kube.Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {
 		e.installer = installerOf(&operators[0])
 	}

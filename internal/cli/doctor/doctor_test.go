@@ -50,7 +50,7 @@ func crd(kind object.Kind) *apiextensionsv1.CustomResourceDefinition {
 
 func operator() *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-		Namespace: OperatorNamespace, Name: "cephtune-manager", Labels: map[string]string{labelName: "cephtune", settings.LabelComponent: "manager"},
+		Namespace: kube.OperatorNamespace, Name: "cephtune-manager", Labels: map[string]string{kube.LabelName: "cephtune", settings.LabelComponent: "manager"},
 	}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Image: "ghcr.io/cephtune/cephtune:0.1.0"}, {Image: "ghcr.io/cephtune/tools:0.1.0"}}
 	volume := corev1.Volume{Name: "config"}
@@ -69,7 +69,7 @@ func config(t *testing.T) *corev1.ConfigMap {
 		t.Fatal(err)
 	}
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-config-abc"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-config-abc"},
 		Data:       map[string]string{"config.yaml": strings.ReplaceAll(string(text), "tools:dev", "tools:0.1.0-ceph19")},
 	}
 }
@@ -98,7 +98,7 @@ func journal(t *testing.T, sweep *v1alpha1.CephTuningSweep, state tuning.State) 
 		t.Fatal(err)
 	}
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-journal-" + fsid, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-journal-" + fsid, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
 		Data:       map[string]string{journals.Key: string(text)},
 	}
 }
@@ -114,14 +114,14 @@ func withOSDsDown(t *testing.T, of string, until time.Time) *corev1.ConfigMap {
 		t.Fatal(err)
 	}
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-disruption-" + of, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-disruption-" + of, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
 		Data:       map[string]string{journals.Key: string(text)},
 	}
 }
 
 func lease(holder string, renewed time.Time) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-" + fsid},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-" + fsid},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new(holder), RenewTime: new(metav1.NewMicroTime(renewed)), LeaseDurationSeconds: new(int32(600))},
 	}
 }
@@ -136,7 +136,7 @@ func installation(t *testing.T) []client.Object {
 	}
 	// The lease of the manager's leader election is not a lock.
 	return append(all, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "manager.cephtune.dev"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "manager.cephtune.dev"},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-1")},
 	})
 }
@@ -144,11 +144,11 @@ func installation(t *testing.T) []client.Object {
 func monitored() []client.Object {
 	monitor := &unstructured.Unstructured{}
 	monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"})
-	monitor.SetNamespace(OperatorNamespace)
+	monitor.SetNamespace(kube.OperatorNamespace)
 	monitor.SetName("cephtune-manager")
-	monitor.SetLabels(map[string]string{labelName: "cephtune"})
+	monitor.SetLabels(map[string]string{kube.LabelName: "cephtune"})
 	return []client.Object{monitor, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "monitoring", Name: "cephtune-dashboard-sweep", Labels: map[string]string{labelName: "cephtune", "grafana_dashboard": "1"},
+		Namespace: "monitoring", Name: "cephtune-dashboard-sweep", Labels: map[string]string{kube.LabelName: "cephtune", "grafana_dashboard": "1"},
 	}}}
 }
 

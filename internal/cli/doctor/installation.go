@@ -21,9 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// labelName is the key of a label that all objects of the manifests have.
-const labelName = "app.kubernetes.io/name"
-
 // crds examines whether the CRDs of both kinds exist, in the version that this program uses.
 func (e *examination) crds(ctx context.Context) {
 	for _, kind := range object.Kinds() {
@@ -59,13 +56,6 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	default:
 		e.found(about, OK, "It is installed, in version "+want+".", "")
 	}
-}
-
-// Operators returns the Deployments of the operator in a namespace; more than one is a mistake.
-func Operators(ctx context.Context, from client.Reader, namespace string) ([]appsv1.Deployment, error) {
-	list := &appsv1.DeploymentList{}
-	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})
-	return list.Items, err
 }
 
 // deployment examines the operator's Deployment. It returns the first one if several exist, and nil if
@@ -183,7 +173,8 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 		return nil
 	}
 	if len(read.Clusters) == 0 {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), e.fix("list a cluster in clusters, and a namespace in benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key),
+			e.fix("list a cluster in clusters, and a namespace in benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
 		return read
 	}
 	names := make([]string, len(read.Clusters))

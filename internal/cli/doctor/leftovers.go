@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -58,7 +59,8 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	sweep := &v1alpha1.CephTuningSweep{}
 	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
 	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
-		e.found(about, Wrong, fmt.Sprintf("The changes of the deleted sweep %s are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.", j.Sweep), restore)
+		e.found(about, Wrong, fmt.Sprintf("The changes of the deleted sweep %s are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.",
+			j.Sweep), restore)
 	case err != nil:
 		e.unreadable(about, "Sweep "+j.Sweep.String(), err)
 	default:
@@ -154,15 +156,16 @@ func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
 func (e *examination) monitoring(ctx context.Context) {
 	monitors := &unstructured.UnstructuredList{}
 	monitors.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitorList"})
-	ours := client.MatchingLabels{labelName: "cephtune"}
+	ours := client.MatchingLabels{kube.LabelName: "cephtune"}
 	switch err := e.client.List(ctx, monitors, client.InNamespace(e.operator), ours); {
 	case meta.IsNoMatchError(err):
 		e.found("Prometheus", Note, "The Prometheus operator is not installed: configure Prometheus to scrape the operator's metrics Service.", "")
 	case err != nil:
 		e.unreadable("Prometheus", "The ServiceMonitors of namespace "+e.operator, err)
 	case len(monitors.Items) == 0:
-		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so Prometheus does not find the metrics.", e.operator), e.fix("set serviceMonitor.enabled: true, and Prometheus' label in serviceMonitor.additionalLabels,",
-			"kubectl apply -k config/prometheus"))
+		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so Prometheus does not find the metrics.", e.operator),
+			e.fix("set serviceMonitor.enabled: true, and Prometheus' label in serviceMonitor.additionalLabels,",
+				"kubectl apply -k config/prometheus"))
 	default:
 		e.found("Prometheus", OK, "A ServiceMonitor selects the operator's metrics.", "")
 	}
@@ -172,7 +175,8 @@ func (e *examination) monitoring(ctx context.Context) {
 	case err != nil:
 		e.unreadable("Grafana", "The ConfigMaps of all namespaces", err)
 	case len(dashboards.Items) == 0:
-		e.found("Grafana", Note, "There are no dashboards of cephtune in ConfigMaps for Grafana's sidecar.", e.fix("set dashboards.enabled: true, and Grafana's namespace in dashboards.namespace,", "kubectl apply --server-side -n NAMESPACE-OF-GRAFANA -k dashboards"))
+		e.found("Grafana", Note, "There are no dashboards of cephtune in ConfigMaps for Grafana's sidecar.",
+			e.fix("set dashboards.enabled: true, and Grafana's namespace in dashboards.namespace,", "kubectl apply --server-side -n NAMESPACE-OF-GRAFANA -k dashboards"))
 	default:
 		e.found("Grafana", OK, fmt.Sprintf("ConfigMaps with dashboards for Grafana's sidecar: %d.", len(dashboards.Items)), "")
 	}

@@ -36,7 +36,8 @@ func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Setti
 	case line < cluster:
 		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: older tools may not know its options and keys.", image, line, cluster), e.otherTools(cluster))
 	case line > cluster:
-		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: newer clients may be faster or slower than those of your applications.", image, line, cluster), e.otherTools(cluster))
+		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: newer clients may be faster or slower than those of your applications.", image,
+			line, cluster), e.otherTools(cluster))
 	default:
 		e.found(about, OK, fmt.Sprintf("According to its tag, %s has Ceph %d, like the cluster.", image, line), "")
 	}

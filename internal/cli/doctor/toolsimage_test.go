@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
@@ -40,17 +41,20 @@ func TestToolsImage(t *testing.T) {
 		text, fix           string
 		findings            int
 	}{
-		"the same":                     {"r/tools:0.1.0-ceph19", "", "19.2.3-0", OK, "has Ceph 19, like the cluster", "", 1},
-		"older":                        {"r/tools:0.1.0-ceph18", "", "20.2.4-0", Note, "has Ceph 18, but the cluster has Ceph 20: older tools", "images/tools/build 20", 1},
-		"newer":                        {"r/tools:0.1.0", "", "19.2.3-0", Note, "has Ceph 20, but the cluster has Ceph 19: newer clients", "tag: RELEASE-ceph19", 1},
-		"of its own":                   {"r/tools:0.1.0", "r/tools:0.1.0-ceph18", "18.2.7-0", OK, "tools:0.1.0-ceph18 has Ceph 18, like the cluster", "", 1},
-		"of its own, and newer":        {"r/tools:0.1.0-ceph18", "r/tools:0.1.0-ceph20", "20.2.4-0", OK, "has Ceph 20, like the cluster", "", 2},
-		"a tag that says nothing":      {"r/tools:dev", "", "20.2.4-0", Note, "The tag of r/tools:dev names no version of Ceph. The cluster has Ceph 20", "kubectl -n cephtune-system exec deployment/cephtune-manager -c ceph -- ceph --version", 1},
+		"the same":              {"r/tools:0.1.0-ceph19", "", "19.2.3-0", OK, "has Ceph 19, like the cluster", "", 1},
+		"older":                 {"r/tools:0.1.0-ceph18", "", "20.2.4-0", Note, "has Ceph 18, but the cluster has Ceph 20: older tools", "images/tools/build 20", 1},
+		"newer":                 {"r/tools:0.1.0", "", "19.2.3-0", Note, "has Ceph 20, but the cluster has Ceph 19: newer clients", "tag: RELEASE-ceph19", 1},
+		"of its own":            {"r/tools:0.1.0", "r/tools:0.1.0-ceph18", "18.2.7-0", OK, "tools:0.1.0-ceph18 has Ceph 18, like the cluster", "", 1},
+		"of its own, and newer": {"r/tools:0.1.0-ceph18", "r/tools:0.1.0-ceph20", "20.2.4-0", OK, "has Ceph 20, like the cluster", "", 2},
+		"a tag that says nothing": {
+			"r/tools:dev", "", "20.2.4-0", Note, "The tag of r/tools:dev names no version of Ceph. The cluster has Ceph 20",
+			"kubectl -n cephtune-system exec deployment/cephtune-manager -c ceph -- ceph --version", 1,
+		},
 		"one of its own that does not": {"r/tools:0.1.0", "r/tools:dev", "20.2.4-0", Note, "The tag of r/tools:dev names no version", "ends with -ceph20", 1},
 		"a cluster without versions":   {"r/tools:dev", "", "", "", "", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &examination{namespace: "bench", operator: OperatorNamespace}
+			e := &examination{namespace: "bench", operator: kube.OperatorNamespace}
 			e.toolsImage(settings.Cluster{Namespace: "rook-ceph", Name: "my-cluster", ToolsImage: c.own}, &settings.Settings{Images: settings.Images{Tools: c.tools}}, c.version, "cephtune-manager")
 			if len(e.findings) != c.findings {
 				t.Fatalf("%+v, want %d findings", e.findings, c.findings)

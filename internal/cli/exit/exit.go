@@ -14,12 +14,13 @@ const (
 	// Usage means that the command line, or a file that it names, is wrong. Nothing was done.
 	Usage = 2
 	// Unexpected means that the command worked, but the outcome is unexpected. For example, a figure
-	// missed its limit, --expect does not list the verdict, or --timeout or an interrupt ended the
-	// wait.
+	// missed its limit, --expect does not list the verdict, or --timeout ended the wait.
 	Unexpected = 3
 	// Undecided means that the command worked, but the outcome is unknown: more runs or facts may
 	// decide it.
 	Undecided = 4
+	// Interrupted means that the user ended the wait, for example with Ctrl-C. It is 128 + SIGINT, as in shells.
+	Interrupted = 130
 )
 
 type codeError struct {
@@ -43,6 +44,11 @@ func UnexpectedErrorf(format string, args ...any) error {
 // UndecidedErrorf returns an error about an outcome that is unknown.
 func UndecidedErrorf(format string, args ...any) error {
 	return &codeError{Undecided, fmt.Errorf(format, args...)}
+}
+
+// InterruptedErrorf returns an error about a wait that the user ended.
+func InterruptedErrorf(format string, args ...any) error {
+	return &codeError{Interrupted, fmt.Errorf(format, args...)}
 }
 
 // Code returns the exit code for the error of a command.

@@ -148,7 +148,7 @@ func TestErrors(t *testing.T) {
 		text string
 	}{
 		"":                                   {2, "want one object"},
-		"monthly":                            {1, "there is no CephTuningSweep monthly"},
+		"monthly":                            {1, "there is no CephTuningSweep or CephBenchmark monthly"},
 		"mclock-profile --to /nowhere/at/it": {1, "/nowhere/at/it"},
 	} {
 		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster(t))), line, "")

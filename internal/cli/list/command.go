@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -33,7 +34,8 @@ settings of Ceph are restored.
 RESTORED is the reason of a sweep's condition of that name: Restored, NotRestored while settings
 are still to be restored, LeftAlone if something else changed a setting meanwhile,
 OSDsNotRestarted if OSDs may still run with values of the sweep, or Abandoned. It is empty if the
-sweep changed no setting of Ceph.
+sweep changed no setting of Ceph. A benchmark of a sweep is marked as its trial. The table has no
+column without text, and names the cluster only if there are several; -o yaml has everything.
 
 Exit codes: 0 the list is shown, even if it is empty; 1 error; 2 wrong usage.`
 
@@ -131,7 +133,8 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		return err
 	}
 	var text strings.Builder
-	terminal.WriteTable(&text, o.header(), o.rows(objects, now))
+	header, rows := withoutIdle(o.header(), o.rows(objects, now))
+	terminal.WriteTable(&text, terminal.Columns(out), header, rows)
 	_, err = terminal.WriteString(out, text.String())
 	return err
 }
@@ -205,7 +208,7 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 			progress = state.Progress.Summary
 		}
 		rows[i] = []string{
-			strings.ToLower(state.Kind.Name) + "/" + item.GetName(), phase(item, state), progress, state.Result, state.Verdict,
+			strings.ToLower(state.Kind.Name) + "/" + item.GetName() + ofSweep(item), phase(item, state), progress, state.Result, state.Verdict,
 			state.Restored().Reason, state.Cluster.Namespace + "/" + state.Cluster.Name,
 			duration.HumanDuration(now.Sub(item.GetCreationTimestamp().Time)),
 		}
@@ -214,6 +217,28 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 		}
 	}
 	return rows
+}
+
+// ofSweep says that a benchmark is a trial of a sweep; "" for all other objects.
+func ofSweep(item client.Object) string {
+	if owner := metav1.GetControllerOf(item); owner != nil && owner.Kind == object.Sweep().Name {
+		return " (trial of " + owner.Name + ")"
+	}
+	return ""
+}
+
+// withoutIdle removes columns without text, and the column CLUSTER if all objects are about one cluster.
+func withoutIdle(header []string, rows [][]string) ([]string, [][]string) {
+	for i := range slices.Backward(header) {
+		idle := !slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" && (header[i] != "CLUSTER" || row[i] != rows[0][i]) })
+		if idle {
+			header = slices.Delete(slices.Clone(header), i, i+1)
+			for j := range rows {
+				rows[j] = slices.Delete(rows[j], i, i+1)
+			}
+		}
+	}
+	return header, rows
 }
 
 // phase returns the text of the column PHASE: Deleting, or the reason of the condition Ready; "-"

@@ -37,20 +37,25 @@ type Figure struct {
 	Unknown string
 }
 
-// String returns text for a line of a terminal; empty if no client measures at present.
-func (f Figure) String() string {
+// Text returns text for a line of a terminal, with the figure that is closest to the given metric first; empty if no
+// client measures at present. While clients measure, only the mean of latencies is known.
+func (f Figure) Text(first v1alpha1.Metric) string {
 	switch {
 	case f.Unknown != "":
 		return "The present speed is unknown: " + f.Unknown
 	case f.Clients == 0:
 		return ""
 	}
-	parts := []string{
-		figure.Human(v1alpha1.MetricBandwidth, f.Rate.BytesPerSecond),
-		figure.Human(v1alpha1.MetricIOPS, f.Rate.OperationsPerSecond),
+	bandwidth, operations := figure.Human(v1alpha1.MetricBandwidth, f.Rate.BytesPerSecond), figure.Human(v1alpha1.MetricIOPS, f.Rate.OperationsPerSecond)
+	parts := []string{bandwidth, operations}
+	if first == v1alpha1.MetricIOPS {
+		parts = []string{operations, bandwidth}
 	}
 	if f.Rate.MeanLatencySeconds > 0 {
 		parts = append(parts, figure.Human(v1alpha1.MetricLatencyMean, f.Rate.MeanLatencySeconds)+" mean")
+		if first != "" && figure.IsLatency(first) {
+			slices.Reverse(parts)
+		}
 	}
 	text := fmt.Sprintf("%s at %.0fs: %s", phaseOf(f.Task), f.Elapsed.Seconds(), strings.Join(parts, ", "))
 	switch {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/progress"
 )
@@ -81,9 +82,23 @@ func TestClientsAreAddedUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := merge(tc.clients, tc.of, now())
-			if got.String() != tc.want || ok != (tc.want != "") {
-				t.Errorf("%t, %q, want %q", ok, got, tc.want)
+			if got.Text("") != tc.want || ok != (tc.want != "") {
+				t.Errorf("%t, %q, want %q", ok, got.Text(""), tc.want)
 			}
 		})
+	}
+}
+
+func TestTheFigureOfTheObjectiveIsFirst(t *testing.T) {
+	f := Figure{Task: "r1-a", Elapsed: 3 * time.Second, Clients: 1, Of: 1, Rate: parse.Rate{BytesPerSecond: 100 << 20, OperationsPerSecond: 100, MeanLatencySeconds: 0.01}}
+	for metric, want := range map[v1alpha1.Metric]string{
+		"":                        "a at 3s: 100 MiB/s, 100 IOPS, 10ms mean",
+		v1alpha1.MetricBandwidth:  "a at 3s: 100 MiB/s, 100 IOPS, 10ms mean",
+		v1alpha1.MetricIOPS:       "a at 3s: 100 IOPS, 100 MiB/s, 10ms mean",
+		v1alpha1.MetricLatencyP99: "a at 3s: 10ms mean, 100 IOPS, 100 MiB/s",
+	} {
+		if got := f.Text(metric); got != want {
+			t.Errorf("%s: got %q, want %q", metric, got, want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/progress"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -30,6 +31,8 @@ type Subject struct {
 	Namespace, Benchmark string
 	// Clients is the benchmark's number of clients; 0 if unknown.
 	Clients int
+	// Objective is the metric that the benchmark is made for; "" for no particular one.
+	Objective v1alpha1.Metric
 }
 
 // Follower follows the clients of one benchmark at a time.

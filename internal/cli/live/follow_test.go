@@ -115,8 +115,8 @@ func TestFollow(t *testing.T) {
 		pod("nightly-2", "nightly", corev1.PodFailed), pod("weekly-0", "weekly", corev1.PodRunning), beside,
 	).Build()
 	got := follow(t, pods, logs.follow, nightly, func(f Figure) bool { return f.Clients == 2 })
-	if want := "a at 1s: 400 MiB/s, 40 IOPS (2 clients)"; got.String() != want {
-		t.Errorf("got %q, want %q", got, want)
+	if want := "a at 1s: 400 MiB/s, 40 IOPS (2 clients)"; got.Text("") != want {
+		t.Errorf("got %q, want %q", got.Text(""), want)
 	}
 	for end := time.Now().Add(10 * time.Second); logs.opened() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -166,8 +166,8 @@ func TestWhyNothingIsKnown(t *testing.T) {
 				turns++
 				return (tc.want != "" && f.Unknown != "") || turns > 200
 			})
-			if !strings.Contains(got.Unknown, tc.want) || (tc.want == "") != (got.String() == "") {
-				t.Errorf("got %q, want %q", got, tc.want)
+			if !strings.Contains(got.Unknown, tc.want) || (tc.want == "") != (got.Text("") == "") {
+				t.Errorf("got %q, want %q", got.Text(""), tc.want)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -63,7 +64,7 @@ func TestVolumesAreAsLargeAsTheClassHasThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, cmd := &Flags{}, &cobra.Command{}
-			l.Add(cmd)
+			l.Add(cmd, time.Minute)
 			if err := cmd.ParseFlags(strings.Fields(tc.line)); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +85,7 @@ func TestVolumesAreAsLargeAsTheClassHasThem(t *testing.T) {
 func TestLoadWithoutClientsIsRefused(t *testing.T) {
 	for _, line := range []string{"--clients 0", "--storage-class local --clients -1"} {
 		l, cmd := &Flags{}, &cobra.Command{}
-		l.Add(cmd)
+		l.Add(cmd, time.Minute)
 		if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
 			t.Fatal(err)
 		}

@@ -44,18 +44,20 @@ type Flags struct {
 	jobs         int32
 	readPercent  int32
 	rateIOPS     int64
+	closedLoop   bool
 	clients      int32
 	dataset      string
 
-	size   *resource.Quantity // the parsed blockSize
-	volume *resource.Quantity // the parsed volumeSize, its default, or the size that Fit chose
-	fitted bool               // whether Fit chose volume, a size that a class offers
+	size    *resource.Quantity // the parsed blockSize
+	volume  *resource.Quantity // the parsed volumeSize, its default, or the size that Fit chose
+	fioFlag bool               // whether a flag has a name of fio, such as --iodepth
+	fitted  bool               // whether Fit chose volume, a size that a class offers
 }
 
-// Add registers the flags on a command.
-func (l *Flags) Add(cmd *cobra.Command) {
+// Add registers the flags on a command. The parameter duration is the default of --duration.
+func (l *Flags) Add(cmd *cobra.Command, duration time.Duration) {
 	flags := cmd.Flags()
-	l.duration = words.Seconds(time.Minute)
+	l.duration = words.Seconds(duration)
 	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed if there are several, or if you may not list them")
 	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator allows for benchmarks (default a scratch pool)")
 	flags.StringSliceVar(&l.classes, "storage-class", nil, "measure a StorageClass instead, with fio in a temporary volume for each client; several, such as a,b, are compared with the first")
@@ -63,19 +65,23 @@ func (l *Flags) Add(cmd *cobra.Command) {
 	flags.StringVar(&l.volumeMode, "volume-mode", "filesystem", "filesystem or block: how a volume of --storage-class is used")
 	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
 	flags.StringVar(&l.deviceClass, "device-class", "", "device class of the OSDs of a scratch pool, such as ssd (default all OSDs)")
-	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level that separates the copies of a scratch pool (default host; use osd if there are fewer hosts than copies)")
-	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image (default rados, or fio if another flag needs it)")
+	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level that separates the copies of a scratch pool (default host, or osd if fewer hosts have OSDs than there are copies)")
+	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image (default rados; fio for random modes, for flags with names "+
+		"of fio, and if another flag needs it)")
 	flags.StringVar(&l.mode, "mode", "", "access pattern: "+strings.Join(words.Modes(), ", ")+" (default write, randwrite with fio, or randreadwrite with --read-percent); also --rw")
 	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki (default that of the engine); also --bs")
 	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is the engine's default, or 32 with --rate-iops; also --iodepth")
 	flags.Int32Var(&l.jobs, "jobs", 0, "copies of fio's job on each client; also --numjobs")
 	flags.Int32Var(&l.readPercent, "read-percent", 0, "percentage of reads, from 1 to 99, for fio or rbd bench; also --rwmixread")
 	flags.Int64Var(&l.rateIOPS, "rate-iops", 0, "operations per second that each job of fio offers, so that latencies are comparable")
+	flags.BoolVar(&l.closedLoop, "closed-loop", false, "accept a percentile without --rate-iops: it hides stalls, because clients send nothing meanwhile")
 	flags.Var(&l.duration, "duration", "how long the phase takes, at least 30s; also --runtime")
 	flags.Var(&l.ramp, "ramp", "warm-up that is not measured; 0 is the engine's default")
 	flags.Int32Var(&l.clients, "clients", 1, "pods that send the load together")
 	flags.StringVar(&l.dataset, "dataset", "", "size of the data that each client prefills if the phase needs data, such as 20Gi (default Auto, or 40% of a volume)")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		_, fio := words.Field(name)
+		l.fioFlag = l.fioFlag || fio
 		return pflag.NormalizedName(words.Flag(name))
 	})
 	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
@@ -87,7 +93,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 func names() []string {
 	return []string{
 		"ceph-cluster", "pool", "storage-class", "volume-size", "volume-mode", "replicas", "device-class", "failure-domain", "engine", "mode",
-		"block-size", "depth", "jobs", "read-percent", "rate-iops", "duration", "ramp", "clients", "dataset",
+		"block-size", "depth", "jobs", "read-percent", "rate-iops", "closed-loop", "duration", "ramp", "clients", "dataset",
 	}
 }
 
@@ -177,8 +183,10 @@ func (l *Flags) checkVolume() error {
 
 // choose sets the engine and the mode if no flag sets them.
 func (l *Flags) choose(needsFio bool) {
-	mixed := strings.HasSuffix(l.mode, "readwrite")
-	byFio := needsFio || l.jobs != 0 || l.rateIOPS != 0 || l.readPercent != 0 || l.storageClass != "" || mixed || l.mode == "randwrite"
+	// rados bench reads whole objects: random reads of 4 KiB would first need millions of objects of that size. An image
+	// is also what people mean by random I/O.
+	byFio := l.fioFlag || needsFio || l.jobs != 0 || l.rateIOPS != 0 || l.readPercent != 0 || l.storageClass != "" ||
+		strings.HasSuffix(l.mode, "readwrite") || strings.HasPrefix(l.mode, "rand")
 	if l.engine == "" {
 		l.engine = "rados"
 		if byFio {
@@ -220,6 +228,18 @@ func (l *Flags) checkSizes() error {
 // defaultVolumeSize applies without --volume-size, unless Fit chooses another size.
 const defaultVolumeSize = "10Gi"
 
+// CheckPercentile returns an error if a flag, such as "--max-p99", asks for a percentile of a closed loop that
+// --closed-loop does not accept.
+func (l *Flags) CheckPercentile(flag string) error {
+	if l.rateIOPS == 0 && !l.closedLoop {
+		return exit.UsageErrorf("%s: without a rate, clients send nothing while the cluster stalls, so a percentile hides the stall: add --rate-iops 1000, or --closed-loop to accept that", flag)
+	}
+	return nil
+}
+
+// ClosedLoop reports whether --closed-loop accepts percentiles without a rate.
+func (l *Flags) ClosedLoop() bool { return l.closedLoop }
+
 // Engine returns the chosen engine.
 func (l *Flags) Engine() string { return l.engine }
 
@@ -256,9 +276,6 @@ func FewestRuns(s *v1alpha1.Strategy) {
 // Scratch reports whether a scratch pool is created for the load.
 func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }
 
-// Pool returns the name of the existing pool, if the flags name one.
-func (l *Flags) Pool() string { return l.pool }
-
 // Template returns the template that the flags describe. The API sets the defaults of all other fields.
 func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	phase, err := l.Phase()
@@ -267,7 +284,7 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	}
 	return v1alpha1.BenchmarkTemplate{
 		Target: l.target(), Clients: v1alpha1.Clients{Count: l.clients},
-		Dataset: v1alpha1.Dataset{Size: l.datasetSize()}, Phases: []v1alpha1.Phase{phase},
+		Dataset: v1alpha1.Dataset{Size: v1alpha1.DatasetSize(l.datasetSize())}, Phases: []v1alpha1.Phase{phase},
 	}, nil
 }
 

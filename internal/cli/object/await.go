@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
 // These errors say why waiting ended early.
@@ -49,6 +51,14 @@ func Early(ctx context.Context) error {
 		return ErrTimeout
 	}
 	return ErrInterrupted
+}
+
+// Unfinishedf returns an error about a wait that ended early. The exit code tells an interrupt from a timeout.
+func Unfinishedf(reason error, format string, args ...any) error {
+	if errors.Is(reason, ErrInterrupted) {
+		return exit.InterruptedErrorf(format, args...)
+	}
+	return exit.UnexpectedErrorf(format, args...)
 }
 
 // Await polls an object until the function look returns true. If no object with the name and UID of o

@@ -3,6 +3,7 @@
 package object
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,14 +64,14 @@ func KindOf(word string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Parse parses arguments of the form TYPE/NAME, TYPE NAME, or NAME (of a sweep).
+// Parse parses arguments of the form TYPE/NAME, TYPE NAME, or NAME. For a NAME alone, the kind is empty: [Get] and
+// [KindNamed] then look among both kinds.
 func Parse(args []string) (Kind, string, error) {
 	switch {
+	case len(args) == 1 && args[0] != "" && !strings.Contains(args[0], "/"):
+		return Kind{}, args[0], nil
 	case len(args) == 1:
-		word, name, typed := strings.Cut(args[0], "/")
-		if !typed {
-			word, name = Sweep().Name, args[0]
-		}
+		word, name, _ := strings.Cut(args[0], "/")
 		return choose(word, name)
 	case len(args) == 2 && !strings.Contains(args[0]+args[1], "/"):
 		return choose(args[0], args[1])
@@ -89,8 +90,38 @@ func choose(word, name string) (Kind, string, error) {
 	return kind, name, nil
 }
 
-// Get reads an object. If the object or its kind does not exist, the error says what to do.
+// KindNamed returns the kind of the object that has a name. It fails if neither a sweep nor a benchmark has
+// that name, or if both have it.
+func KindNamed(ctx context.Context, from client.Reader, key client.ObjectKey) (Kind, error) {
+	var found []Kind
+	for _, kind := range Kinds() {
+		switch err := from.Get(ctx, key, kind.New()); {
+		case meta.IsNoMatchError(err):
+			return Kind{}, Unknown(kind)
+		case err == nil:
+			found = append(found, kind)
+		case !apierrors.IsNotFound(err):
+			return Kind{}, fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Kind{}, errors.New(Missing(Kind{}, key))
+	case 1:
+		return found[0], nil
+	}
+	return Kind{}, fmt.Errorf("a sweep and a benchmark have the name %s in namespace %s: write cephtuningsweep/%[1]s or cephbenchmark/%[1]s", key.Name, key.Namespace)
+}
+
+// Get reads an object. The kind may be empty, see [KindNamed]. If the object or its kind does not exist, the error
+// says what to do.
 func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
+	if kind.New == nil {
+		var err error
+		if kind, err = KindNamed(ctx, from, key); err != nil {
+			return nil, err
+		}
+	}
 	o := kind.New()
 	switch err := from.Get(ctx, key, o); {
 	case meta.IsNoMatchError(err):
@@ -103,14 +134,10 @@ func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKe
 	return o, nil
 }
 
-// Missing returns a message that an object does not exist, and what to do. A name without a kind means
-// a sweep, so the message about a sweep also suggests a benchmark.
+// Missing returns a message that an object does not exist, and what to do. An empty kind stands for both.
 func Missing(kind Kind, key client.ObjectKey) string {
-	text := fmt.Sprintf("there is no %s %s in namespace %s: choose another with -n", kind.Name, key.Name, key.Namespace)
-	if kind.Name == Sweep().Name {
-		text += ", or write cephbenchmark/" + key.Name + " for a CephBenchmark"
-	}
-	return text
+	name := cmp.Or(kind.Name, Sweep().Name+" or "+Benchmark().Name)
+	return fmt.Sprintf("there is no %s %s in namespace %s: \"kubectl cephtune list -n %[3]s\" shows what is there; choose another namespace with -n", name, key.Name, key.Namespace)
 }
 
 // Unknown returns the error for a kind that the cluster does not have.
@@ -128,7 +155,7 @@ type State struct {
 	ObservedRunID      v1alpha1.RunID
 	Suspend            bool
 	Cluster            v1alpha1.ClusterReference
-	// Result is the headline of a benchmark, or the best configuration of a sweep with its effect.
+	// Result is the headline of a benchmark, or the best configuration of a sweep with its effect and its headline.
 	// Verdict is the outcome, and Summary is the outcome in words.
 	Result, Verdict, Summary string
 }
@@ -137,9 +164,9 @@ type State struct {
 func StateOf(o client.Object) State {
 	switch o := o.(type) {
 	case *v1alpha1.CephTuningSweep:
-		result := o.Status.Best
+		result := o.Status.Headline
 		if o.Status.Effect != "" {
-			result += " " + string(o.Status.Effect)
+			result = strings.TrimSuffix(o.Status.Best+" "+string(o.Status.Effect)+": "+result, ": ")
 		}
 		return State{
 			Kind: Sweep(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,

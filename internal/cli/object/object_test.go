@@ -3,6 +3,7 @@ package object_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,33 @@ func TestNamesAreCompleted(t *testing.T) {
 			got, directive := tc.complete(&cobra.Command{}, tc.args, tc.typed)
 			if diff := cmp.Diff(tc.want, got); diff != "" || directive != cobra.ShellCompDirectiveNoFileComp {
 				t.Errorf("%v\n%s", directive, diff)
+			}
+		})
+	}
+}
+
+func TestKindNamed(t *testing.T) {
+	sweep, benchmark := clitest.Sweep(t, "pg_num"), clitest.Benchmark(t, "lab")
+	twin := benchmark.DeepCopy()
+	for name, o := range map[string]client.Object{"pg-num": sweep, "nightly": benchmark} {
+		o.SetName(name)
+		o.SetNamespace(clitest.Namespace)
+	}
+	twin.Name, twin.Namespace = "pg-num", clitest.Namespace
+	for name, c := range map[string]struct {
+		objects    []client.Object
+		named      string
+		want, said string
+	}{
+		"a sweep":     {[]client.Object{sweep, benchmark}, "pg-num", "CephTuningSweep", ""},
+		"a benchmark": {[]client.Object{sweep, benchmark}, "nightly", "CephBenchmark", ""},
+		"neither":     {[]client.Object{sweep, benchmark}, "other", "", "there is no CephTuningSweep or CephBenchmark other in namespace"},
+		"both":        {[]client.Object{sweep, twin}, "pg-num", "", "write cephtuningsweep/pg-num or cephbenchmark/pg-num"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind, err := object.KindNamed(t.Context(), clitest.Holding(t, c.objects...), client.ObjectKey{Namespace: clitest.Namespace, Name: c.named})
+			if kind.Name != c.want || (err == nil) != (c.said == "") || err != nil && !strings.Contains(err.Error(), c.said) {
+				t.Errorf("got %q, %v", kind.Name, err)
 			}
 		})
 	}

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/medium"
@@ -29,6 +31,8 @@ type BenchmarkPlan struct {
 	Dataset           string             `json:"dataset,omitempty"`
 	RunBytesWritten   *resource.Quantity `json:"runBytesWritten,omitempty"`
 	RunBytesPrefilled *resource.Quantity `json:"runBytesPrefilled,omitempty"`
+	// Refusal says why the operator would refuse the benchmark; "" if this command finds no reason.
+	Refusal string `json:"refusal,omitempty"`
 }
 
 // PlannedPhase has the durations of the ramp and of the measurement of a phase.
@@ -50,6 +54,7 @@ func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephB
 	if err != nil {
 		return err
 	}
+	plan.Refusal = load.RefusedDomains(ctx, c, checked.Spec.ClusterRef, checked.Spec.Template.Target.ScratchPool)
 	var text []byte
 	switch output {
 	case "json":
@@ -63,14 +68,16 @@ func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephB
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(text)
-	return err
+	if _, err = out.Write(text); err != nil || plan.Refusal == "" {
+		return err
+	}
+	return exit.UnexpectedErrorf("the operator would refuse the benchmark: %s", plan.Refusal)
 }
 
 // planOf plans a benchmark in which the API server has filled in the defaults.
 func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 	plan := &BenchmarkPlan{Runs: spec.Repetitions}
-	for _, phase := range spec.Template.Phases {
+	for _, phase := range spec.Template.Measured() {
 		ramp, measured, err := sweepspec.PhaseTiming(phase)
 		if err != nil {
 			return nil, err
@@ -78,7 +85,7 @@ func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 		plan.Phases = append(plan.Phases, PlannedPhase{phase.Name, metav1.Duration{Duration: ramp}, metav1.Duration{Duration: measured}})
 	}
 	datasetBytes := int64(0)
-	if size, err := resource.ParseQuantity(spec.Template.Dataset.Size); err == nil { // "Auto" is not a quantity.
+	if size, err := resource.ParseQuantity(string(spec.Template.Dataset.Size)); err == nil { // "Auto" is not a quantity.
 		datasetBytes = size.Value()
 	}
 	outline, err := sweepspec.OutlineOf(spec.Template, datasetBytes)
@@ -93,7 +100,7 @@ func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 		plan.Dataset = "Auto"
 		return plan, nil // The amount to write is unknown.
 	default:
-		plan.Dataset = spec.Template.Dataset.Size
+		plan.Dataset = string(spec.Template.Dataset.Size)
 	}
 	plan.RunBytesWritten = resource.NewQuantity(outline.BytesWritten, resource.BinarySI)
 	plan.RunBytesPrefilled = resource.NewQuantity(outline.BytesPrefilled, resource.BinarySI)
@@ -137,7 +144,7 @@ func (p *BenchmarkPlan) table() string {
 		rows = append(rows, []string{"written", written})
 	}
 	var out strings.Builder
-	terminal.WriteTable(&out, []string{"THE PLAN", ""}, rows)
+	terminal.WriteTable(&out, terminal.Narrow, []string{"THE PLAN", ""}, rows)
 	return out.String()
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
@@ -158,6 +159,21 @@ type Request struct {
 	Timeout time.Duration
 	// Output is table, json or yaml.
 	Output string
+	// Reword rewrites the refusals of a plan that is shown as a table; nil leaves them alone.
+	Reword func(string) string
+}
+
+// report writes the plan of a sweep.
+func (r Request) report(o client.Object, w io.Writer) error {
+	s, is := o.(*v1alpha1.CephTuningSweep)
+	if !is || s.Status.Plan == nil || r.Reword == nil {
+		return results.WritePlan(o, w)
+	}
+	reworded := s.DeepCopy()
+	for i, refusal := range reworded.Status.Plan.Refusals {
+		reworded.Status.Plan.Refusals[i] = r.Reword(refusal)
+	}
+	return results.WritePlan(reworded, w)
 }
 
 // Of makes the operator plan a sweep, and writes and returns the plan. It creates a copy of the sweep
@@ -168,7 +184,7 @@ func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove(ctx, c, planned)) }()
-	ended, err := watch.Follow(ctx, c, watch.Request{Object: planned, Timeout: r.Timeout, Output: r.Output, Quiet: true, Report: watch.WritePlan}, out, errOut)
+	ended, err := watch.Follow(ctx, c, watch.Request{Object: planned, Timeout: r.Timeout, Output: r.Output, Quiet: true, Report: r.report}, out, errOut)
 	if err != nil {
 		return nil, err
 	}

@@ -110,9 +110,9 @@ func TestTheEndingChoosesTheFormat(t *testing.T) {
 		"--to a.html":             "<!DOCTYPE html>",
 		"--to a.md":               "# CephTuningSweep",
 		"--to a.MD -o markdown":   "# CephTuningSweep",
-		"--to a.csv":              "run,block,",
+		"--to a.csv":              "trial,block,",
 		"--to a":                  "<!DOCTYPE html>",
-		"--to a.txt -o csv":       "run,block,",
+		"--to a.txt -o csv":       "trial,block,",
 		"--to a.txt":              "no format has the ending .txt",
 		"--to a.md -o html":       "are two formats: remove -o",
 		"--to a.json -o markdown": "are two formats: remove -o",
@@ -135,7 +135,7 @@ func TestTheEndingChoosesTheFormat(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	damaged := sweep(t)
-	damaged.Status.Runs[0] = "nothing"
+	damaged.Status.Trials[0].State = "nothing"
 	c := clitest.Holding(t, damaged)
 	for line, want := range map[string]struct {
 		code int
@@ -144,11 +144,11 @@ func TestErrors(t *testing.T) {
 		"":                           {2, "want one object"},
 		"-f - mclock-profile":        {2, "remove one of them"},
 		"mclock-profile -o pdf":      {2, "want one of html, markdown, csv"},
-		"weekly":                     {1, "there is no CephTuningSweep weekly"},
-		"mclock-profile":             {1, "status.runs, line 1"},
+		"weekly":                     {1, "there is no CephTuningSweep or CephBenchmark weekly"},
+		"mclock-profile":             {1, "status.trials, item 1"},
 		"-f /nowhere/at/all":         {1, "no such file"},
 		"-f -":                       {1, "no CephBenchmark and no CephTuningSweep"},
-		"weekly --to /nowhere/at/it": {1, "there is no CephTuningSweep weekly"},
+		"weekly --to /nowhere/at/it": {1, "there is no CephTuningSweep or CephBenchmark weekly"},
 	} {
 		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
 		if got.Code() != want.code || !strings.Contains(got.Err.Error(), want.text) || got.Stdout != "" {
@@ -177,9 +177,9 @@ func TestSessionsAreDrawn(t *testing.T) {
 // A table of runs would be empty: the ledger of such a sweep has sessions.
 func TestFiguresOfSessions(t *testing.T) {
 	got := clitest.Execute(t, newCommand("kubectl cephtune", nil), "-f ../testdata/exports/switched.yaml -o csv", "")
-	const want = `session,validity,seconds,written_mib,configuration_index,configuration,phase,metric,direction,groups,ln_ratio,ln_ratio_sd
-1,Valid,392,128,1,message_cap=1,read-4k,IOPS,Total,8,-0.568532,0.182147
-1,Valid,392,128,2,message_cap=512,read-4k,IOPS,Total,8,-0.007193,0.171592
+	const want = `trial,validity,windows,seconds,written_mib,configuration_index,configuration,phase,metric,direction,blocks,ratio,deviation,unit,baseline_value,value
+1,Valid,Short,392,128,1,message_cap=1,read-4k,IOPS,Total,8,0.5702822,0.179707,operationsPerSecond,,
+1,Valid,Short,392,128,2,message_cap=512,read-4k,IOPS,Total,8,0.9939911,0.170308,operationsPerSecond,,
 `
 	if got.Err != nil || strings.ReplaceAll(got.Stdout, "\r\n", "\n") != want {
 		t.Errorf("%v\n%s", got.Err, got.Stdout)

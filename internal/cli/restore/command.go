@@ -18,12 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -96,7 +96,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.SortFlags = false
 	flags.BoolVar(&o.abandon, "abandon", false, "abandon the restore; needs --yes")
 	flags.BoolVar(&o.yes, "yes", false, "confirm --abandon")
-	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator, where journals are")
+	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator, where journals are")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
@@ -115,6 +115,9 @@ func (o *options) read(args []string) error {
 	kind, name, err := object.Parse(args)
 	if err != nil {
 		return err
+	}
+	if kind.Name == "" {
+		kind = object.Sweep() // Only sweeps can abandon a restore, so a name alone means a sweep.
 	}
 	if o.abandon && kind.Name != object.Sweep().Name {
 		return exit.UsageErrorf("--abandon is only for sweeps, not for a %s: without --abandon, this command shows how to bring its OSDs up", kind.Name)
@@ -183,7 +186,7 @@ func (o *options) confirm(ctx context.Context, c client.Client, namespace string
 		return nil
 	}
 	if none {
-		operators, err := doctor.Operators(ctx, c, o.operator)
+		operators, err := kube.Operators(ctx, c, o.operator)
 		if err == nil && len(operators) == 0 {
 			return fmt.Errorf("namespace %s has no operator and no journal: name the operator's namespace with --operator-namespace", o.operator)
 		}
@@ -222,14 +225,17 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		}
 		terminal.Append(&text, "%s %s has changed Ceph cluster %s. Still to be restored:\n\n", nameOf(j), j.Sweep, j.FSID)
 		var rows [][]string
+		var commands strings.Builder
 		for _, e := range j.ToRestore() {
-			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
+			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e)})
+			commands.WriteString(medium.Format(medium.Line, "    %s\n", byHand(e))) // Each command stays on a line, so that it can be copied.
 		}
-		terminal.WriteTable(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
+		terminal.WriteTable(&text, terminal.Columns(out), []string{"SETTING", "WAS", "MAY BE NOW"}, rows)
+		text.WriteString("\nBy hand:\n\n" + commands.String())
 		terminal.Append(&text, "\n%s\n", operatorAction(ctx, c, j))
 	}
 	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", byHandPage)
-	_, err := io.WriteString(out, text.String())
+	_, err := terminal.WriteString(out, text.String())
 	return err
 }
 

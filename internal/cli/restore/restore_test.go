@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
-	"github.com/cephtune/cephtune/internal/cli/doctor"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -39,7 +39,7 @@ func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
 
 func config(text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: doctor.OperatorNamespace, Name: "cephtune-journal-" + fsid, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-journal-" + fsid, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
 		Data:       map[string]string{journals.Key: text},
 	}
 }
@@ -87,7 +87,10 @@ func entries() []tuning.Entry {
 		{Setting: tuning.Setting{Kind: tuning.KindScrubFlag, Option: "noscrub"}, Type: "bool", Applied: ours("true"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: cephvalue.Of("32"), Applied: ours("64", "128"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "it's", Option: "compression_mode"}, Type: "str", Applied: ours("force"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: cephvalue.Of("balanced"), Applied: ours("high_client_ops"), State: tuning.Open},
+		{
+			Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: cephvalue.Of("balanced"), Applied: ours("high_client_ops"),
+			State: tuning.Open,
+		},
 		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}, Type: "uint", Applied: ours("16"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: cephvalue.Of("1"), Applied: ours("3"), State: tuning.Restored},
 	}
@@ -95,7 +98,7 @@ func entries() []tuning.Entry {
 
 func operator() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-		Namespace: doctor.OperatorNamespace, Name: "cephtune-manager",
+		Namespace: kube.OperatorNamespace, Name: "cephtune-manager",
 		Labels: map[string]string{"app.kubernetes.io/name": "cephtune", settings.LabelComponent: "manager"},
 	}}
 }

@@ -1,9 +1,11 @@
 // Package results is the subcommand that shows the measurements of a CephBenchmark, from the
-// ConfigMaps of its results.
+// ConfigMaps of its results, and those of a CephTuningSweep, from its status.
 package results
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each request.
@@ -29,6 +33,8 @@ P99Outage, are medians of the runs. The interval is that of a typical run, and n
 runs. SPREAD says how far the largest value of the valid runs is above the smallest, in percent.
 Values of invalid runs are in parentheses and excluded.
 
+Of a CephTuningSweep, show its recommendation, and the figures of each configuration and each trial.
+
 Exit codes: 0 there are results, 1 error, 2 wrong usage.`
 
 const examples = `  # All repetitions of the latest run ID
@@ -37,10 +43,14 @@ const examples = `  # All repetitions of the latest run ID
   # One repetition, with all details
   %[1]s nightly -n cephtune-bench --run 2 -o yaml
 
+  # A sweep, also while it runs
+  %[1]s pg-num -n cephtune-bench
+
   # One phase over time, for a spreadsheet
   %[1]s nightly -n cephtune-bench --series randread-4k -o csv`
 
 type options struct {
+	kind   object.Kind
 	name   string
 	runID  string
 	run    int32
@@ -55,7 +65,7 @@ type connect func() (client.Reader, string, error)
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		cmd := newCommand(program, func() (client.Reader, string, error) { return connection.Connect() })
-		cmd.ValidArgsFunction = object.CompleteBenchmarks(connection.Connect, 1)
+		cmd.ValidArgsFunction = object.Complete(connection.Connect, 1)
 		return cmd
 	})
 }
@@ -63,13 +73,14 @@ func NewCommand(program string) *cobra.Command {
 func newCommand(program string, connect connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:     "results NAME",
-		Short:   "Show what a CephBenchmark measured",
+		Use:     "results [cephbenchmark/ | cephsweep/]NAME",
+		Short:   "Show what a benchmark or a sweep measured",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" results"),
-		Args:    wantName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.kind, o.name, err = object.Parse(args); err != nil {
+				return err
+			}
 			if err := o.check(cmd.Flags().Changed("run"), cmd.Flags().Changed("output")); err != nil {
 				return err
 			}
@@ -87,13 +98,6 @@ func newCommand(program string, connect connect) *cobra.Command {
 	return cmd
 }
 
-func wantName(_ *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] == "" {
-		return exit.UsageErrorf("want the name of one CephBenchmark, got %d arguments", len(args))
-	}
-	return nil
-}
-
 func (o *options) check(hasRun, hasOutput bool) error {
 	switch {
 	case hasRun && o.run < 1:
@@ -109,7 +113,18 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	if err != nil {
 		return err
 	}
-	f, err := o.find(ctx, reader, namespace)
+	found, err := object.Get(ctx, reader, o.kind, client.ObjectKey{Namespace: namespace, Name: o.name})
+	if err != nil {
+		return err
+	}
+	if sweep, ok := found.(*v1alpha1.CephTuningSweep); ok {
+		return o.showSweep(sweep, w)
+	}
+	benchmark, ok := found.(*v1alpha1.CephBenchmark)
+	if !ok {
+		return fmt.Errorf("got a %T", found)
+	}
+	f, err := o.find(ctx, reader, benchmark)
 	if err != nil {
 		return err
 	}
@@ -126,11 +141,47 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	return writeTable(w, f)
 }
 
+// showSweep shows the results of a sweep: for all its trials together, and for each.
+func (o *options) showSweep(s *v1alpha1.CephTuningSweep, w io.Writer) error {
+	if o.run > 0 || o.runID != "" || o.series != "" {
+		return exit.UsageErrorf("--run, --run-id and --series are for a benchmark, but %s is a sweep: \"kubectl cephtune list -n %s\" shows its benchmarks", s.Name, s.Namespace)
+	}
+	ready := object.StateOf(s).Ready()
+	if len(s.Status.Configurations) == 0 && ready.Reason != v1alpha1.ReasonPlanned {
+		return fmt.Errorf("sweep %s has no results yet: %s: %s", s.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
+	}
+	switch o.output {
+	case "json":
+		text, err := json.MarshalIndent(s.Status, "", "  ")
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		return err
+	case "yaml":
+		text, err := medium.YAML(s.Status)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	case "csv":
+		document, err := report.Sweep(s, report.RunsOf(s, nil))
+		if err != nil {
+			return err
+		}
+		text, err := document.CSV()
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
+	return WriteSweep(w, s)
+}
+
 // Write shows the measurements of a CephBenchmark's latest run ID, as the subcommand does without
 // flags.
 func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	o := &options{name: key.Name, output: "table"}
+	o := &options{kind: object.Benchmark(), name: key.Name, output: "table"}
 	return o.show(ctx, func() (client.Reader, string, error) { return reader, key.Namespace, nil }, w)
 }

@@ -8,22 +8,18 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/pages"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize limits the number of ConfigMaps with results in one answer of the API server: each has up to
-// half a MiB. sweepPage limits the number of a sweep's benchmarks, which have a few KiB.
-const (
-	pageSize  = 20
-	sweepPage = 100
-)
+// sweepPage is the number of a sweep's benchmarks in one answer of the API server. Each has a few KiB.
+const sweepPage = 100
 
 // findings holds the requested runs of one session, sorted by number.
 type findings struct {
@@ -33,17 +29,8 @@ type findings struct {
 	runs    []*archive.Run
 }
 
-func (o *options) find(ctx context.Context, reader client.Reader, namespace string) (*findings, error) {
-	f := &findings{benchmark: &v1alpha1.CephBenchmark{}}
-	key := client.ObjectKey{Namespace: namespace, Name: o.name}
-	switch err := reader.Get(ctx, key, f.benchmark); {
-	case meta.IsNoMatchError(err):
-		return nil, errors.New("the cluster does not know CephBenchmarks: install cephtune, or choose another --context")
-	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("there is no CephBenchmark %s in namespace %s: choose another with -n", o.name, namespace)
-	case err != nil:
-		return nil, fmt.Errorf("reading CephBenchmark %s: %w", key, err)
-	}
+func (o *options) find(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) (*findings, error) {
+	f := &findings{benchmark: benchmark}
 	maps, err := o.list(ctx, reader, f.benchmark)
 	if err != nil {
 		return nil, err
@@ -80,52 +67,31 @@ func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 // because of the sweep's historyLimit are missing.
 func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]*v1alpha1.CephBenchmark, error) {
 	var all []*v1alpha1.CephBenchmark
-	err := pages(ctx, reader, func(page *v1alpha1.CephBenchmarkList) {
+	labelled := pages.Of[v1alpha1.CephBenchmarkList](ctx, reader, client.InNamespace(sweep.Namespace),
+		client.Limit(sweepPage), client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)})
+	for page, err := range labelled {
+		if err != nil {
+			return nil, fmt.Errorf("reading the benchmarks of CephTuningSweep %s: %w", sweep.Name, err)
+		}
 		for i := range page.Items {
 			all = append(all, &page.Items[i])
 		}
-	}, client.InNamespace(sweep.Namespace), client.Limit(sweepPage), client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)})
-	if err != nil {
-		return nil, fmt.Errorf("reading the benchmarks of CephTuningSweep %s: %w", sweep.Name, err)
 	}
 	return all, nil
-}
-
-// pages calls the function read with each page of a list. Every page is a new list, so the function may
-// keep its items.
-func pages[T any, L interface {
-	*T
-	client.ObjectList
-}](ctx context.Context, reader client.Reader, read func(L), options ...client.ListOption) error {
-	next := ""
-	for {
-		page := L(new(T))
-		if err := reader.List(ctx, page, append(slices.Clone(options), client.Continue(next))...); err != nil {
-			return err
-		}
-		read(page)
-		if next = page.GetContinue(); next == "" {
-			return nil
-		}
-	}
 }
 
 // SessionsOf returns the ConfigMaps with the sessions of a sweep's run ID; nil for a sweep with the
 // design Blocks, or without a plan. ConfigMaps that were deleted because of the sweep's historyLimit are
 // missing.
 func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
-	if !sweepspec.IsInterleaved(sweep.Status.Plan) {
+	if !sweepspec.WordsOf(sweep.Status.Plan).Windows {
 		return nil, nil
 	}
-	var all []corev1.ConfigMap
-	err := pages(ctx, reader, func(page *corev1.ConfigMapList) {
-		all = append(all, page.Items...)
-	}, client.InNamespace(sweep.Namespace), client.Limit(pageSize),
-		client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})
+	all, err := controlled(ctx, reader, sweep, client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})
 	if err != nil {
 		return nil, fmt.Errorf("reading the sessions of CephTuningSweep %s: %w", sweep.Name, err)
 	}
-	return slices.DeleteFunc(all, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, sweep) }), nil
+	return all, nil
 }
 
 // Kept returns the ConfigMaps with the runs that Runs returns.
@@ -196,24 +162,35 @@ func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1a
 }
 
 func listMaps(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, labels client.MatchingLabels) ([]corev1.ConfigMap, error) {
-	var maps []corev1.ConfigMap
-	err := pages(ctx, reader, func(page *corev1.ConfigMapList) {
-		maps = append(maps, page.Items...)
-	}, client.InNamespace(benchmark.Namespace), labels, client.Limit(pageSize))
+	maps, err := controlled(ctx, reader, benchmark, labels)
 	if err != nil {
 		return nil, fmt.Errorf("listing the ConfigMaps of the results: %w", err)
 	}
-	// ConfigMaps of a deleted benchmark with the same name may still exist.
-	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) }), nil
+	return maps, nil
+}
+
+// controlled returns those of the labelled ConfigMaps that name an object as their controller. There may also be those
+// of a deleted object with the same name, and of other users.
+func controlled(ctx context.Context, reader client.Reader, owner client.Object, labels ...client.ListOption) ([]corev1.ConfigMap, error) {
+	var all []corev1.ConfigMap
+	for page, err := range pages.Of[corev1.ConfigMapList](ctx, reader, append(labels, client.InNamespace(owner.GetNamespace()))...) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if metav1.IsControlledBy(&page.Items[i], owner) {
+				all = append(all, page.Items[i])
+			}
+		}
+	}
+	return all, nil
 }
 
 func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	if len(maps) == 0 {
 		return nil
 	}
-	latest := slices.MaxFunc(maps, func(a, b corev1.ConfigMap) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	}).Labels[archive.LabelSession]
+	latest := slices.MinFunc(maps, func(a, b corev1.ConfigMap) int { return archive.CompareAge(&a, &b) }).Labels[archive.LabelSession]
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
 }
 

@@ -66,7 +66,9 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 				continue
 			}
 			for _, mark := range phase.Observation.Marks {
-				note(run, string(mark)+": "+report.Meaning(mark))
+				for _, text := range markNotes(mark, phase.Disturbances) {
+					note(run, text)
+				}
 			}
 			for _, osd := range phase.SlowOSDs {
 				note(run, fmt.Sprintf("osd.%d was slower to commit than its peers%s", osd.ID, atWork(osd.ID, name, runs)))
@@ -83,6 +85,20 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 		lines[i] = fmt.Sprintf("%s, %s: %s", name, runWord(about[text]), text)
 	}
 	return lines
+}
+
+// markNotes explains a mark. For Disturbed, it names each disturbance of the phase, if the archive has them.
+func markNotes(mark v1alpha1.ResultMark, disturbances json.RawMessage) (notes []string) {
+	var all []quiescence.Disturbance
+	if mark == v1alpha1.MarkDisturbed && json.Unmarshal(disturbances, &all) == nil {
+		for _, d := range all {
+			notes = append(notes, fmt.Sprintf("%s by %s: %s", mark, d.Kind, d.Message))
+		}
+	}
+	if len(notes) == 0 {
+		notes = append(notes, string(mark)+": "+report.Meaning(mark))
+	}
+	return notes
 }
 
 // atWork compares the operations that a slow OSD served with those of its peers. It covers the runs in

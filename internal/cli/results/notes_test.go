@@ -1,6 +1,8 @@
 package results
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -25,5 +27,21 @@ func TestNotesOnInitialState(t *testing.T) {
 		if got := dataNote(runs); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+func TestMarkNotesNameDisturbances(t *testing.T) {
+	const two = `[{"kind":"Scrub","message":"PGs are being scrubbed: 2 active+clean+scrubbing"},{"kind":"Recovery","message":"5 MiB/s"}]`
+	for disturbances, want := range map[string][]string{
+		two:     {"Disturbed by Scrub: PGs are being scrubbed: 2 active+clean+scrubbing", "Disturbed by Recovery: 5 MiB/s"},
+		"":      {"Disturbed: the cluster was disturbed; kubectl cephtune results -o yaml shows the disturbances"},
+		"{bad}": {"Disturbed: the cluster was disturbed; kubectl cephtune results -o yaml shows the disturbances"},
+	} {
+		if got := markNotes(v1alpha1.MarkDisturbed, json.RawMessage(disturbances)); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := markNotes(v1alpha1.MarkStarved, json.RawMessage(two)); len(got) != 1 {
+		t.Errorf("got %q", got)
 	}
 }

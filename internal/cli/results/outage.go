@@ -12,7 +12,7 @@ import (
 
 // writeOutages writes the cost of each outage: how long the cluster took to recover, and the clients'
 // figures before, during and after the outage. It writes nothing for runs without an outage.
-func writeOutages(out *strings.Builder, runs []*archive.Run) {
+func writeOutages(out *strings.Builder, columns int, runs []*archive.Run) {
 	var costs, backfills, windows [][]string
 	for _, run := range runs {
 		for _, phase := range run.Phases {
@@ -41,14 +41,14 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 		return
 	}
 	out.WriteString("\n")
-	terminal.WriteTable(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "CLEAN AFTER", "DEGRADED OBJECT-SECONDS", "COPIES RECOVERED", "PER SECOND"}, costs)
+	terminal.WriteTable(out, columns, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "CLEAN AFTER", "DEGRADED OBJECT-SECONDS", "COPIES RECOVERED", "PER SECOND"}, costs)
 	if len(backfills) > 0 {
 		out.WriteString("\n")
-		terminal.WriteTable(out, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)
+		terminal.WriteTable(out, columns, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)
 	}
 	if len(windows) > 0 {
 		out.WriteString("\n")
-		terminal.WriteTable(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P50", "P99", "STALLED SECONDS"}, windows)
+		terminal.WriteTable(out, columns, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P50", "P99", "STALLED SECONDS"}, windows)
 	}
 }
 

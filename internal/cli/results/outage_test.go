@@ -13,7 +13,7 @@ func TestResultsShowOutages(t *testing.T) {
 		Windows: []archive.OutageWindow{{Name: archive.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP50: "0.002", LatencyP99: "0.012", StalledSeconds: 1}},
 	}}}}
 	var out strings.Builder
-	writeOutages(&out, []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run})
+	writeOutages(&out, 120, []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run})
 	words := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{"2 outage 2s 20s 14700", "2 90s 12s", "2 Recovery 20 275 2ms 12ms 1"} {
 		if !strings.Contains(words, want) {
@@ -21,7 +21,7 @@ func TestResultsShowOutages(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if writeOutages(&out, []*archive.Run{{Number: 1}}); out.Len() > 0 {
+	if writeOutages(&out, 120, []*archive.Run{{Number: 1}}); out.Len() > 0 {
 		t.Errorf("of none it tells %q", out.String())
 	}
 }

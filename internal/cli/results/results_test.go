@@ -328,7 +328,7 @@ func TestResultsOfOtherUsersAreIgnored(t *testing.T) {
 			}
 			clitest.Record(t, b, cm)
 			c.change(b, cm)
-			got := clitest.Execute(t, reading(clitest.Holding(t, b, cm)), "nightly", "").String()
+			got := strings.Join(strings.Fields(clitest.Execute(t, reading(clitest.Holding(t, b, cm)), "nightly", "").String()), " ")
 			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
 				t.Errorf("no %q, or %q, in\n%s", c.want, c.not, got)
 			}

@@ -18,16 +18,26 @@ import (
 func writeTable(w io.Writer, f *findings) error {
 	var out strings.Builder
 	writeHead(&out, f)
-	writeRuns(&out, f.runs)
+	writeRuns(&out, terminal.Columns(w), f.runs)
 	header, rows, err := figureRows(f.runs)
 	if err != nil {
 		return err
 	}
 	if len(rows) > 0 {
 		out.WriteString("\n")
-		terminal.WriteTable(&out, header, rows)
+		single := len(f.runs) > 1 && !terminal.Fits(terminal.Columns(w), header, rows)
+		if single {
+			header = header[:len(header)-len(f.runs)]
+			for i := range rows {
+				rows[i] = rows[i][:len(header)]
+			}
+		}
+		terminal.WriteTable(&out, terminal.Columns(w), header, rows)
+		if single {
+			out.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
+		}
 	}
-	writeOutages(&out, f.runs)
+	writeOutages(&out, terminal.Columns(w), f.runs)
 	notes, err := notes(f.runs)
 	if err != nil {
 		return err
@@ -62,7 +72,7 @@ func writeHead(out *strings.Builder, f *findings) {
 	out.WriteString("\n")
 }
 
-func writeRuns(out *strings.Builder, runs []*archive.Run) {
+func writeRuns(out *strings.Builder, columns int, runs []*archive.Run) {
 	var rows [][]string
 	for _, run := range runs {
 		rows = append(rows, []string{
@@ -70,7 +80,7 @@ func writeRuns(out *strings.Builder, runs []*archive.Run) {
 			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), startSpread(run), run.Reason,
 		})
 	}
-	terminal.WriteTable(out, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
+	terminal.WriteTable(out, columns, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
 }
 
 func startSpread(run *archive.Run) string {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,15 +37,16 @@ defaults; --dry-run -o yaml shows the object. The names of fio work, too: --rw, 
 
 If there is only one CephCluster, neither the flags nor the file need to name it.
 
-The object stays, with its results, until it is deleted. An interrupt does not stop it: use
+The object stays, with its results, until it is deleted. An interrupt (Ctrl-C) does not stop it: use
 "cancel" to end it, or "watch" to follow it again.
 
 Exit codes: 0 it has ended, and its expectations, if any, are met; 1 it has failed, or another
 error; 2 wrong usage; 3 its expectations are not met, spec.failOn lists the verdict, --expect does
-not list the verdict, it has not ended within --timeout, or this command was interrupted. With
---wait=false, 0 means that it was created.`
+not list the verdict, or it has not ended within --timeout; 4 the verdict on a benchmark is
+Inconclusive; 130 you have interrupted this command. With --wait=false, 0 means that it was
+created.`
 
-const examples = `  # Three minutes of 4 MiB writes to a scratch pool
+const examples = `  # 4 MiB writes to a scratch pool, three times
   %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
 
   # The same on a single host
@@ -108,11 +110,14 @@ func newCommand(program string, connect object.Connect, logs live.Logs) *cobra.C
 	return cmd
 }
 
+// usualDuration makes three runs, with their ramps and a scratch pool, end within four minutes.
+const usualDuration = 45 * time.Second
+
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
-	o.load.Add(cmd)
+	o.load.Add(cmd, usualDuration)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
 	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class with as few runs as possible, which prove only large differences")
 	o.gate.addFlags(flags)
@@ -166,7 +171,10 @@ func (o *options) checkClasses(cmd *cobra.Command) error {
 	if o.load.Classes() == nil && o.quick {
 		return exit.UsageErrorf("--quick compares several StorageClasses, such as --storage-class a,b: for one benchmark, use --repetitions 1")
 	}
-	return o.gate.check()
+	if err := o.gate.check(); err != nil || o.gate.p99 == "" {
+		return err
+	}
+	return o.load.CheckPercentile("--max-p99 " + o.gate.p99)
 }
 
 func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
@@ -175,7 +183,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := o.wanted(ctx, c, cmd.InOrStdin())
+	wanted, err := o.wanted(ctx, c, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -184,13 +192,18 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	}
 	o.Rename(wanted)
 	if o.DryRun() {
-		return o.Show(ctx, c, wanted, cmd.OutOrStdout())
+		err = o.Show(ctx, c, wanted, cmd.OutOrStdout())
+	} else {
+		err = o.Run(ctx, c, wanted, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
-	return o.Run(ctx, c, wanted, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if o.file == "" {
+		err = InFlags(err)
+	}
+	return err
 }
 
 // wanted returns the object to create, from the file or the flags. Its namespace may be empty.
-func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) (client.Object, error) {
+func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader, errOut io.Writer) (client.Object, error) {
 	if o.file != "" {
 		read, err := manifest.One(o.file, stdin)
 		if err != nil {
@@ -198,19 +211,22 @@ func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) 
 		}
 		return read, load.FillCluster(ctx, c, read)
 	}
-	return o.fromFlags(ctx, c)
+	return o.fromFlags(ctx, c, errOut)
 }
 
 // fromFlags returns the object that the flags describe: a benchmark, or a sweep over StorageClasses.
-func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object, error) {
+func (o *options) fromFlags(ctx context.Context, c client.Client, errOut io.Writer) (client.Object, error) {
 	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
 		return nil, err
 	}
-	template, err := o.load.Template()
+	ref, err := o.load.ClusterRef(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	ref, err := o.load.ClusterRef(ctx, c)
+	if _, err := io.WriteString(errOut, o.load.FitFailureDomain(ctx, c, ref)); err != nil {
+		return nil, err
+	}
+	template, err := o.load.Template()
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +246,7 @@ func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},
 		Spec: v1alpha1.CephBenchmarkSpec{
-			ClusterRef: ref, Repetitions: o.repetitions, Template: template, Expectations: o.gate.expectations(template.Phases[0].Name),
+			ClusterRef: ref, Repetitions: o.repetitions, Template: template, Expectations: o.gate.expectations(template.Phases[0].Name, o.load.ClosedLoop()),
 		},
 	}, nil
 }
@@ -247,17 +263,23 @@ func Place(o client.Object, namespace string, named bool) error {
 	return nil
 }
 
-// Create creates an object. The error says what to do if the API server does not know the kind, if the name is
+// Create creates an object. The error says what to do if the operator does not watch the namespace, if the API server does not know the kind, if the name is
 // taken, or if the manifest has a word of other tools: fio's name of a field, or a short name of a metric.
 func Create(ctx context.Context, c client.Client, o client.Object) error {
+	if err := kube.CheckNamespace(ctx, c, o.GetNamespace()); err != nil {
+		return err
+	}
 	kind := object.StateOf(o).Kind
-	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"…"))
+	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"*"))
 	switch err := c.Create(ctx, o, client.FieldOwner("kubectl-cephtune"), client.FieldValidation("Strict")); {
 	case meta.IsNoMatchError(err):
 		return object.Unknown(kind)
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s exists: choose another --name, or change its spec.runID to run it again", what)
 	case err != nil:
+		if refused := invalid(what, err); refused != nil {
+			return refused
+		}
 		return fmt.Errorf("creating %s: %w%s", what, err, words.Hint(err.Error()))
 	}
 	return nil

@@ -18,7 +18,7 @@ type limits struct {
 func (g *limits) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&g.bandwidth, "at-least", "", "smallest bandwidth that passes, such as 400Mi; makes the run a gate")
 	flags.StringVar(&g.iops, "min-iops", "", "smallest operations per second that pass, such as 5k; makes the run a gate")
-	flags.StringVar(&g.p99, "max-p99", "", "largest 99th percentile of the latency that passes, such as 20ms; makes the run a gate; uses fio, best with --rate-iops")
+	flags.StringVar(&g.p99, "max-p99", "", "largest 99th percentile of the latency that passes, such as 20ms; makes the run a gate; uses fio, and needs --rate-iops or --closed-loop")
 }
 
 func (*limits) given(flags *pflag.FlagSet) []string {
@@ -39,7 +39,8 @@ func (g *limits) check() error {
 	return nil
 }
 
-func (g *limits) expectations(phase v1alpha1.PhaseName) []v1alpha1.Expectation {
+// expectations returns the limits as expectations. closedLoop accepts a percentile of a phase without a rate.
+func (g *limits) expectations(phase v1alpha1.PhaseName, closedLoop bool) []v1alpha1.Expectation {
 	var all []v1alpha1.Expectation
 	add := func(metric v1alpha1.Metric, atLeast, atMost string) {
 		if atLeast != "" || atMost != "" {
@@ -52,5 +53,8 @@ func (g *limits) expectations(phase v1alpha1.PhaseName) []v1alpha1.Expectation {
 	add(v1alpha1.MetricBandwidth, g.bandwidth, "")
 	add(v1alpha1.MetricIOPS, g.iops, "")
 	add(v1alpha1.MetricLatencyP99, "", g.p99)
+	for i := range all {
+		all[i].ClosedLoop = closedLoop && all[i].Metric == v1alpha1.MetricLatencyP99
+	}
 	return all
 }

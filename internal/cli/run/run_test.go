@@ -100,10 +100,11 @@ func TestGolden(t *testing.T) {
 		line, stdin string
 		cluster     client.WithWatch
 	}{
-		"from flags":                        {"--block-size 4Mi --duration 2m", "", ending(t, passed(""), one)},
-		"from flags, of two clusters":       {"--block-size 4Mi", "", ending(t, passed(""), one, two)},
-		"from flags, of none":               {"", "", ending(t, passed(""))},
-		"what would be created":             {"--ceph-cluster a/b --pool p --engine fio --mode randread --block-size 4Ki --concurrency 32 --ramp 15s --clients 3 --at-least 40Mi --dry-run client", "", ending(t, passed(""))},
+		"from flags":                  {"--block-size 4Mi --duration 2m", "", ending(t, passed(""), one)},
+		"from flags, of two clusters": {"--block-size 4Mi", "", ending(t, passed(""), one, two)},
+		"from flags, of none":         {"", "", ending(t, passed(""))},
+		"what would be created": {"--ceph-cluster a/b --pool p --engine fio --mode randread --block-size 4Ki --concurrency 32 --ramp 15s --clients 3 --at-least 40Mi --dry-run " +
+			"client", "", ending(t, passed(""))},
 		"a scratch pool on one host":        {"--ceph-cluster a/b --failure-domain osd --replicas 2 --dry-run client", "", ending(t, passed(""))},
 		"a gate that passes":                {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkPassed))},
 		"a gate that fails":                 {"-f -", gate, ending(t, passed(v1alpha1.BenchmarkFailed))},
@@ -139,6 +140,8 @@ func TestGolden(t *testing.T) {
 		"usage a share of writes":           {"--rw randwrite --rwmixread 70", "", nil},
 		"usage a rate and a share":          {"--rw randrw --rwmixread 70 --rate-iops 10", "", nil},
 		"usage a rate of rados bench":       {"--engine rados --rate-iops 10", "", nil},
+		"usage a latency without a rate":    {"--max-p99 20ms", "", nil},
+		"a gate of a closed loop":           {"--ceph-cluster a/b --max-p99 20ms --at-least 1Mi --closed-loop --dry-run -o yaml", "", ending(t, passed(""))},
 		"usage a latency of no time":        {"--max-p99 20", "", nil},
 		"usage a class and a pool":          {"--storage-class a --pool b", "", nil},
 		"usage a class and a tool":          {"--storage-class a --engine rados", "", nil},

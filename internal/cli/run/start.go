@@ -30,6 +30,7 @@ type Start struct {
 	wait    bool
 	timeout time.Duration
 	expect  []string
+	scope   string
 	dryRun  string
 	output  string
 	live    bool
@@ -43,9 +44,10 @@ func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is without limit")
 	watch.AddLive(cmd, &o.live)
 	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts, such as Superior,Better; any other exits with 3")
+	flags.StringVar(&o.scope, "scope", string(v1alpha1.ScopePool), "smallest scope of a sweep's verdict that --expect accepts: Windows, Pool, Pools or Cluster")
 	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
-	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts} {
+	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts, "scope": scopes()} {
 		// The call fails only if the flag does not exist or already has completions.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -67,7 +69,17 @@ func (o *Start) Check(args, verdicts []string) ([]string, error) {
 			return nil, exit.UsageErrorf("--expect %q: want some of %s", verdict, strings.Join(verdicts, ", "))
 		}
 	}
+	if !slices.Contains(scopes(), o.scope) {
+		return nil, exit.UsageErrorf("--scope %q: want one of %s", o.scope, strings.Join(scopes(), ", "))
+	}
 	return args, nil
+}
+
+func scopes() (names []string) {
+	for _, s := range v1alpha1.SweepScopes() {
+		names = append(names, string(s))
+	}
+	return names
 }
 
 // DryRun reports whether --dry-run is client or server.
@@ -160,13 +172,30 @@ func (o *Start) judge(ended client.Object) error {
 		return exit.UnexpectedErrorf("the verdict on %s %s is %s, which spec.failOn lists", state.Kind.Name, client.ObjectKeyFromObject(ended), state.Verdict)
 	}
 	if len(expected) == 0 || slices.Contains(expected, state.Verdict) {
-		return nil
+		return o.judgeScope(ended)
 	}
 	verdict := state.Verdict
 	if verdict == "" {
 		verdict = "none"
 	}
+	if b, is := ended.(*v1alpha1.CephBenchmark); is && b.Status.Verdict == v1alpha1.BenchmarkInconclusive {
+		return exit.UndecidedErrorf("the verdict on %s %s is %s: more runs, or a reference of more days, may decide", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict)
+	}
 	return exit.UnexpectedErrorf("the verdict on %s %s is %s, expected %s", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
+}
+
+// judgeScope returns an exit.Unexpected error for a verdict of a sweep that --expect lists, but whose scope is
+// smaller than --scope. Inconclusive and Invalid have no scope, because they say nothing.
+func (o *Start) judgeScope(ended client.Object) error {
+	s, is := ended.(*v1alpha1.CephTuningSweep)
+	if !is || len(o.expect) == 0 || s.Status.Scope == "" || s.Status.Scope.Covers(v1alpha1.SweepScope(o.scope)) {
+		return nil
+	}
+	if s.Status.Verdict == v1alpha1.VerdictInconclusive || s.Status.Verdict == v1alpha1.VerdictInvalid {
+		return nil
+	}
+	return exit.UnexpectedErrorf("sweep %s is %s with the scope %s, and --scope requires %s: measure more, or use --scope %s",
+		client.ObjectKeyFromObject(s), s.Status.Verdict, s.Status.Scope, o.scope, s.Status.Scope)
 }
 
 // failedOnVerdict reports whether a benchmark or sweep has ended with a verdict that spec.failOn lists.

@@ -23,14 +23,14 @@ import (
 const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
 
 A sweep ends the current benchmark, restores what it has changed in Ceph, and releases the
-cluster's lock. A benchmark stops after its current phase. During an outage, and with a standalone
-client, it stops at once. An interrupted run is repeated after the resume; completed runs count.
+cluster's lock. A benchmark stops after its current phase, but during an outage at once. An
+interrupted run is repeated after the resume; completed runs count.
 
 With --wait, this command reports what the operator waits for, until it is suspended and
 everything is restored.
 
 Exit codes: 0 spec.suspend is set, and with --wait it is suspended; 1 error; 2 wrong usage; 3 it
-is not suspended within --timeout, or this command was interrupted.`
+is not suspended within --timeout; 130 you have interrupted this command.`
 
 const suspendExamples = `  # A sweep, before work on the cluster
   %[1]s pg-num -n cephtune-bench --wait
@@ -202,7 +202,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		return failed != nil
 	})
 	if err != nil && ctx.Err() != nil {
-		return exit.UnexpectedErrorf("%s is not suspended yet: %w; its last message: %s", what, err, last)
+		return object.Unfinishedf(err, "%s is not suspended yet: %w; its last message: %s", what, err, last)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/plan"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -48,7 +50,7 @@ present values of the cluster, the scratch pool and the other flags, unless --ba
 values. Several classes of --storage-class are compared with the first of them.
 
 The flags of the load are those of "run". --objective is the metric to compare: p99, iops,
-bandwidth, mean and so on. The default is p99 if --rate-iops is set. Otherwise it is iops for
+bandwidth, mean and so on. A percentile needs --rate-iops, or --closed-loop. The default is p99 if --rate-iops is set. Otherwise it is iops for
 random access, and bandwidth for sequential access.
 
 An option that the administrator allows to be switched is switched many times while one load
@@ -67,13 +69,14 @@ onCompletion to KeepBest in a file, starting from --dry-run -o yaml.
 An interrupt does not stop the sweep: use "cancel" to end it, or "watch" to follow it again.
 
 Exit codes: 0 it has ended, or you declined; 1 it has failed, or another error; 2 wrong usage;
-3 the operator would refuse it, --expect does not list the verdict, it has not ended within
---timeout, or this command was interrupted. With --wait=false, 0 means that it was created.`
+3 the operator would refuse it, --expect does not list the verdict, its scope is smaller than
+--scope, or it has not ended within --timeout; 130 you have interrupted this command. With
+--wait=false, 0 means that it was created.`
 
 const examples = `  # Which mClock profile is best for this load?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
 
-  # The same in minutes: the verdict holds for this pool, in this hour
+  # The same in minutes: the verdict holds for this pool, in this hour, in switched windows
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99 --quick
 
   # Two StorageClasses, with as few runs as possible
@@ -134,7 +137,7 @@ func newCommand(program string, connect object.Connect, logs live.Logs, asks fun
 			if err := o.check(cmd, args); err != nil {
 				return err
 			}
-			return o.run(cmd, connect)
+			return run.InFlags(o.run(cmd, connect))
 		},
 	}
 	flags := cmd.Flags()
@@ -147,7 +150,7 @@ func newCommand(program string, connect object.Connect, logs live.Logs, asks fun
 	o.design.add(flags)
 	flags.BoolVar(&o.planOnly, "plan", false, "only show the plan")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "run without asking for confirmation")
-	o.load.Add(cmd)
+	o.load.Add(cmd, time.Minute)
 	o.AddFlags(cmd, verdicts())
 	return cmd
 }
@@ -176,10 +179,21 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	if o.base, err = baseline(o.baseline, o.settings, o.load.Engine()); err != nil {
 		return err
 	}
+	if err := o.checkRate(); err != nil {
+		return err
+	}
 	if !o.DryRun() && !o.planOnly && !o.yes && !o.asks(cmd.InOrStdin()) {
 		return exit.UsageErrorf("without a terminal to ask for confirmation, a sweep needs --yes; --plan only shows the plan")
 	}
 	return nil
+}
+
+// checkRate refuses a percentile of a closed loop, unless --closed-loop accepts it. The rate may be varied.
+func (o *options) checkRate() error {
+	if !figure.IsPercentile(o.metric) || slices.ContainsFunc(o.settings, func(s setting) bool { return s.field() == v1alpha1.WorkloadRateIOPS }) {
+		return nil
+	}
+	return o.load.CheckPercentile("--objective " + o.objective)
 }
 
 // checkObjective checks the budget, the objective and the flags of the load, and sets the metric to compare.
@@ -193,7 +207,7 @@ func (o *options) checkObjective() error {
 			return exit.UsageErrorf("--objective %q: want one of %s", o.objective, strings.Join(words.MetricNames(), ", "))
 		}
 	}
-	if err := o.load.Check(isPercentile(o.metric)); err != nil {
+	if err := o.load.Check(figure.IsPercentile(o.metric)); err != nil {
 		return err
 	}
 	if o.objective == "" {
@@ -211,7 +225,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := o.sweep(ctx, c)
+	wanted, err := o.sweep(ctx, c, errOut)
 	if err != nil {
 		return err
 	}
@@ -232,7 +246,7 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	if o.Output() != "table" && !o.planOnly {
 		shown = errOut // The object itself goes to standard output.
 	}
-	request := plan.Request{Timeout: planTimeout, Output: "table"}
+	request := plan.Request{Timeout: planTimeout, Output: "table", Reword: words.InFlags}
 	if o.planOnly {
 		request.Output = o.Output()
 	}
@@ -250,7 +264,7 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	if o.yes {
 		question = ""
 	}
-	if _, err := fmt.Fprintf(errOut, "\n%s\n%s", o.changes(p), question); err != nil || o.yes {
+	if _, err := fmt.Fprintf(errOut, "\nThe sweep will:\n- %s\n%s", strings.Join(sweepspec.Effects(&s.Spec, p), "\n- "), question); err != nil || o.yes {
 		return o.yes, err
 	}
 	return confirmed(ctx, in, errOut)
@@ -280,15 +294,18 @@ func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, er
 }
 
 // sweep returns the object that the flags describe, without its namespace.
-func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTuningSweep, error) {
+func (o *options) sweep(ctx context.Context, c client.Client, errOut io.Writer) (*v1alpha1.CephTuningSweep, error) {
 	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
 		return nil, err
 	}
-	template, err := o.load.Template()
+	ref, err := o.load.ClusterRef(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	ref, err := o.load.ClusterRef(ctx, c)
+	if _, err := io.WriteString(errOut, o.load.FitFailureDomain(ctx, c, ref)); err != nil {
+		return nil, err
+	}
+	template, err := o.load.Template()
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +314,7 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 			ClusterRef: ref, Template: template,
 			Objective: v1alpha1.Objective{
 				MetricReference: v1alpha1.MetricReference{Phase: template.Phases[0].Name, Metric: o.metric},
-				MinimumEffect:   v1alpha1.Percent(o.effect),
+				MinimumEffect:   v1alpha1.Percent(o.effect), ClosedLoop: o.load.ClosedLoop() && figure.IsPercentile(o.metric),
 			},
 		},
 	}
@@ -305,8 +322,8 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 		s.Spec.Parameters = append(s.Spec.Parameters, *classes)
 	}
 	for _, setting := range o.settings {
-		s.Spec.Parameters = append(s.Spec.Parameters, setting.parameter(template.Phases[0].Name))
-		if pool := template.Target.ScratchPool; setting.kind && pool != nil {
+		s.Spec.Parameters = append(s.Spec.Parameters, setting.inPhase(template.Phases[0].Name))
+		if pool := template.Target.ScratchPool; setting.parameter.Redundancy != nil && pool != nil {
 			pool.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": defaultPGs}
 		}
 	}
@@ -327,26 +344,4 @@ const defaultPGs = "32"
 // generateName returns a name prefix that Kubernetes accepts, from the name of a setting.
 func generateName(setting string) string {
 	return strings.ToLower(strings.ReplaceAll(setting, "_", "-")) + "-"
-}
-
-// changes describes how the planned sweep changes the cluster.
-func (o *options) changes(p *v1alpha1.SweepPlan) string {
-	var parts []string
-	for _, setting := range o.settings {
-		if part := setting.change(o.load.Pool()); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	text := "It puts the cluster under load"
-	if o.load.Scratch() {
-		text += ", on a scratch pool that it makes and removes"
-	}
-	if len(parts) == 0 {
-		return text + ", and changes no setting."
-	}
-	when := "between runs"
-	if sweepspec.IsInterleaved(p) {
-		when = "every few seconds under the load"
-	}
-	return fmt.Sprintf("%s. It changes %s %s, and restores it at the end.", text, strings.Join(parts, " and "), when)
 }

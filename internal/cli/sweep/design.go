@@ -22,7 +22,8 @@ type design struct {
 }
 
 func (d *design) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or as few separate runs as possible, which prove only large effects")
+	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or as few separate runs as "+
+		"possible, which prove only large effects")
 	flags.StringVar(&d.name, "design", "auto", "auto, blocks or interleaved: compare runs of each configuration, or switch settings under a running load; auto switches where that is possible")
 }
 
@@ -71,10 +72,10 @@ func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	return nil
 }
 
-// refused says what to do if the operator config forbids switching the settings: the plan has the
-// design Blocks, although the spec requests Interleaved. It returns "" for any other refusal.
+// refused says what to do if the operator config forbids switching the settings: the plan has another design than the
+// spec requests. It returns "" for any other refusal.
 func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.SweepPlan) string {
-	if spec.Strategy.Design != v1alpha1.DesignInterleaved || sweepspec.IsInterleaved(plan) {
+	if wanted := spec.Strategy.Design; wanted == "" || wanted == v1alpha1.DesignAuto || wanted == plan.Design {
 		return ""
 	}
 	return ". Add --design blocks to compare separate runs instead; or the administrator sets switchUnderLoad of the option in the operator config"
@@ -84,13 +85,13 @@ func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.Swee
 // explanation.
 func (d *design) hint(plan *v1alpha1.SweepPlan) string {
 	switch {
-	case d.quick && !sweepspec.IsInterleaved(plan):
+	case d.quick && plan.Sessions == 0:
 		text := "--quick plans as few runs as possible. They prove only large effects: see the smallest effect."
 		if d.notSwitched != "" {
 			text += " Settings are not switched under a running load: " + d.notSwitched
 		}
 		return text + "\n"
-	case sweepspec.IsInterleaved(plan) && plan.Sessions > 1:
+	case plan.Sessions > 1:
 		return "--quick would take one session; its verdict would hold only for this pool, in this hour.\n"
 	}
 	return ""

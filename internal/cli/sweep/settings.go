@@ -7,17 +7,22 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// setting is one argument: the name of a setting, and its values. If field, config and kind are not
-// set, it is an option of a pool.
+// setting is one argument: the name of a setting, and its values.
 type setting struct {
-	name   string
-	field  v1alpha1.WorkloadField // a field of the load, or empty
-	config bool                   // whether it is an option of Ceph's configuration
-	kind   bool                   // whether it is the redundancy of a scratch pool
-	mask   string
-	values []v1alpha1.ParameterValue
+	name      string
+	parameter v1alpha1.Parameter // without name and values
+	values    []v1alpha1.ParameterValue
+}
+
+// field returns the field of the load that the setting varies; "" if it varies something else.
+func (s setting) field() v1alpha1.WorkloadField {
+	if s.parameter.Workload == nil {
+		return ""
+	}
+	return s.parameter.Workload.Field
 }
 
 // settings reads the arguments. The list may be empty if othersVary says that flags vary something.
@@ -35,8 +40,8 @@ func settings(args []string, engine, mask string, othersVary bool) ([]setting, e
 		if slices.ContainsFunc(all, func(other setting) bool { return other.name == s.name }) {
 			return nil, exit.UsageErrorf("%s is named twice: put all its values into one argument", s.name)
 		}
-		if s.config {
-			s.mask, masked = mask, true
+		if s.parameter.Config != nil {
+			s.parameter.Config.Mask, masked = mask, true
 		}
 		all = append(all, s)
 	}
@@ -52,21 +57,24 @@ func settingOf(arg, engine string) (setting, error) {
 		return setting{}, exit.UsageErrorf("%q: want a setting and its values, such as pg_num=64,128", arg)
 	}
 	s := setting{name: name}
-	switch field, ofLoad := workload(name, engine); {
+	field, ofLoad := workload(name, engine)
+	switch plain, isPlain := sweepspec.Plain(name); {
 	case ofLoad && field == "":
 		return setting{}, exit.UsageErrorf("%s: --engine %s does not have it", name, engine)
 	case ofLoad:
-		s.field, s.name = field, string(field)
-	case words.Flag(strings.ToLower(name)) == "storage-class":
+		s.name, s.parameter.Workload = string(field), &v1alpha1.WorkloadParameter{Field: field}
+	case plain.StorageClass != nil, words.Flag(strings.ToLower(name)) == "storage-class":
 		return setting{}, exit.UsageErrorf("StorageClasses are compared with --storage-class %s", list)
-	case strings.EqualFold(name, "osdCount"), strings.EqualFold(name, "deviceClass"), name == "osd_count", name == "device_class":
+	case plain.OSDCount != nil, plain.DeviceClass != nil, name == "osd_count", name == "device_class":
 		return setting{}, exit.UsageErrorf("flags cannot describe %s: write a file, starting from --dry-run -o yaml", name)
 	case isConfig(name):
-		s.config = true
-	case strings.EqualFold(name, "redundancy"):
-		s.name, s.kind = "redundancy", true
+		s.parameter.Config = &v1alpha1.ConfigParameter{Option: v1alpha1.OptionName(name)}
+	case isPlain:
+		s.name, s.parameter = string(plain.Name), plain
 	case !slices.Contains(poolOptions(), name):
 		return setting{}, exit.UsageErrorf("%s is not an option of OSDs (osd_… or bluestore_…), of a pool (such as pg_num), of the load (such as depth), or redundancy; vary others with a file", name)
+	default:
+		s.parameter.PoolOption = &v1alpha1.PoolOptionParameter{Option: v1alpha1.OptionName(name)}
 	}
 	for value := range strings.SplitSeq(list, ",") {
 		read, err := s.value(value)
@@ -85,9 +93,9 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	switch {
 	case text == "":
 		return "", exit.UsageErrorf("%s has an empty value: write Unset for an option that is not set", s.name)
-	case strings.EqualFold(text, string(v1alpha1.Unset)) && s.field == "" && !s.kind:
+	case strings.EqualFold(text, string(v1alpha1.Unset)) && (s.parameter.Config != nil || s.parameter.PoolOption != nil):
 		return v1alpha1.Unset, nil
-	case s.field == v1alpha1.WorkloadBlockSize || s.field == v1alpha1.WorkloadIOSize:
+	case s.field() == v1alpha1.WorkloadBlockSize || s.field() == v1alpha1.WorkloadIOSize:
 		if _, err := words.BlockSize(text); err != nil {
 			return "", exit.UsageErrorf("%s=%s: %w", s.name, text, err)
 		}
@@ -129,36 +137,15 @@ func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
 	return "", false
 }
 
-// parameter returns the setting as a parameter of the API.
-func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
-	p := v1alpha1.Parameter{Name: v1alpha1.ParameterName(s.name), Values: s.values}
-	switch {
-	case s.field == v1alpha1.WorkloadClients:
-		p.Workload = &v1alpha1.WorkloadParameter{Field: s.field}
-	case s.field != "":
-		p.Workload = &v1alpha1.WorkloadParameter{Phase: phase, Field: s.field}
-	case s.kind:
-		p.Redundancy = &v1alpha1.RedundancyParameter{}
-	case s.config:
-		p.Config = &v1alpha1.ConfigParameter{Mask: s.mask, Option: v1alpha1.OptionName(s.name)}
-	default:
-		p.PoolOption = &v1alpha1.PoolOptionParameter{Option: v1alpha1.OptionName(s.name)}
+// inPhase returns the setting as a parameter of the API. A field of the load is that of the phase, except for the number
+// of clients.
+func (s setting) inPhase(phase v1alpha1.PhaseName) v1alpha1.Parameter {
+	p := *s.parameter.DeepCopy()
+	p.Name, p.Values = v1alpha1.ParameterName(s.name), s.values
+	if p.Workload != nil && p.Workload.Field != v1alpha1.WorkloadClients {
+		p.Workload.Phase = phase
 	}
 	return p
-}
-
-// change names the existing option in Ceph that the setting changes; "" if the setting changes only new
-// pools or the load.
-func (s setting) change(pool string) string {
-	switch {
-	case s.config && s.mask != "":
-		return s.name + " of the OSDs of " + s.mask
-	case s.config:
-		return s.name + " of all OSDs"
-	case s.field == "" && !s.kind && pool != "":
-		return s.name + " of pool " + pool
-	}
-	return ""
 }
 
 // baseline reads the values of the baseline.
@@ -170,7 +157,7 @@ func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.
 	for _, pair := range given {
 		name, text, found := strings.Cut(pair, "=")
 		field, _ := workload(name, engine)
-		i := slices.IndexFunc(of, func(s setting) bool { return s.name == name || s.field != "" && s.field == field })
+		i := slices.IndexFunc(of, func(s setting) bool { return s.name == name || s.field() != "" && s.field() == field })
 		if !found || i < 0 {
 			return nil, exit.UsageErrorf("--baseline %q: want a varied setting and its value, such as %s=%s", pair, of[0].name, of[0].values[0])
 		}
@@ -181,9 +168,4 @@ func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.
 		values[of[i].name] = value
 	}
 	return values, nil
-}
-
-// isPercentile reports whether a metric is a percentile, which only fio reports.
-func isPercentile(m v1alpha1.Metric) bool {
-	return slices.Contains([]v1alpha1.Metric{v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999}, m)
 }

@@ -16,8 +16,15 @@ func FuzzTable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		var out strings.Builder
-		WriteTable(&out, []string{"A", "B", "C"}, [][]string{{data, "x", "Superior"}, {"x", data, data}})
-		text := Colored(out.String())
+		table := func(columns int) string {
+			out.Reset()
+			WriteTable(&out, columns, []string{"A", "B", "C"}, [][]string{{data, "x", "Superior"}, {"x", data, data}})
+			return Colored(out.String())
+		}
+		if err := judge.Terminal(table(Narrow), red, green, yellow, reset); err != nil {
+			t.Error(err)
+		}
+		text := table(1 << 30)
 		if err := judge.Terminal(text, red, green, yellow, reset); err != nil {
 			t.Error(err)
 		}
@@ -30,7 +37,7 @@ func FuzzTable(f *testing.F) {
 func TestALongCellDoesNotPadAllOthers(t *testing.T) {
 	var out strings.Builder
 	long := strings.Repeat("x", 1<<20)
-	WriteTable(&out, []string{"A", "B"}, [][]string{{long, "1"}, {"a", "2"}, {"b", long}})
+	WriteTable(&out, Narrow, []string{"A", "B"}, [][]string{{long, "1"}, {"a", "2"}, {"b", long}})
 	if !strings.HasSuffix(out.String(), long+"\n") || out.Len() > len(long)+5*maxCell {
 		t.Errorf("%d bytes: the last column is whole, others are not", out.Len())
 	}

@@ -63,11 +63,24 @@ func Printf(w io.Writer, format string, args ...any) (int, error) {
 // Append is like Printf, but writes into memory, which never fails.
 func Append(out *strings.Builder, format string, args ...any) { _, _ = Printf(out, format, args...) }
 
-// WriteString writes text, with its verdicts and outcomes colored if w is a terminal. The environment
+// Narrow is the width of text for writers that are no terminals, such as files.
+const Narrow = 80
+
+// Columns returns how many characters fit on a line of a terminal; 80 for other writers.
+func Columns(w io.Writer) int {
+	if file, isFile := Raw(w).(interface{ Fd() uintptr }); isFile {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return Narrow
+}
+
+// WriteString writes text whose long lines of prose it breaks at words, with its verdicts and outcomes colored if w is a terminal. The environment
 // variable NO_COLOR turns colors off (https://no-color.org), and so does TERM=dumb. Lay tables out
 // before coloring: a table would count escape sequences, which have no width on a terminal.
 func WriteString(w io.Writer, text string) (int, error) {
-	text = medium.Lines(text)
+	text = wrapLines(medium.Lines(text), Columns(w))
 	if isColored(Raw(w), os.Getenv) {
 		text = Colored(text)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -76,7 +75,7 @@ func newCommand(program string, from cluster) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&o.client, "client", false, "only the version of this program")
-	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator")
+	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
@@ -125,7 +124,7 @@ func (v *versions) table() string {
 		rows = append(rows, []string{"Ceph of " + c.Namespace + "/" + c.Name, c.Version})
 	}
 	var out strings.Builder
-	terminal.WriteTable(&out, []string{"PART", "VERSION"}, rows)
+	terminal.WriteTable(&out, terminal.Narrow, []string{"PART", "VERSION"}, rows)
 	for _, gap := range v.Unknown {
 		terminal.Append(&out, "%s\n", gap)
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/doctor"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
@@ -92,7 +92,7 @@ func (v *versions) readAPI(ctx context.Context, c client.Reader) {
 }
 
 func (v *versions) readOperator(ctx context.Context, c client.Reader, namespace string) {
-	all, err := doctor.Operators(ctx, c, namespace)
+	all, err := kube.Operators(ctx, c, namespace)
 	if err != nil {
 		v.unknown("operator", err)
 		return

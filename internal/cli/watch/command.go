@@ -18,7 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
-	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // verdictsPage says what the words of a verdict mean.
@@ -44,8 +43,8 @@ suspended object, too, until that is resumed and ends. Interrupting this command
 object: for that, use "suspend" or "cancel".
 
 Exit codes: 0 it has ended with a result, whatever the verdict; 1 it has failed, is stalled or was
-deleted, or another error; 2 wrong usage; 3 it has not ended within --timeout, or this command was
-interrupted.`
+deleted, or another error; 2 wrong usage; 3 it has not ended within --timeout; 130 you have
+interrupted this command.`
 
 const examples = `  # A sweep, to its verdict
   %[1]s pg-num -n cephtune-bench
@@ -119,13 +118,15 @@ func AddLive(cmd *cobra.Command, into *bool) {
 	cmd.Flags().BoolVar(into, "live", true, "show how fast the clients are while they measure, from the logs of their pods")
 }
 
-// read parses arguments of the form TYPE/NAME, TYPE NAME, or NAME (of a sweep).
+// read parses the arguments.
 func (o *options) read(args []string) error {
 	if o.timeout < 0 {
 		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
 	}
-	of, name, err := cli.Parse(args)
-	o.kind, o.name = following(of), name
+	named, name, err := cli.Parse(args)
+	if o.name = name; named.Name != "" {
+		o.kind = following(named)
+	}
 	return err
 }
 
@@ -172,14 +173,13 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	quiet := shown.follow(ctx, c, with.logs)
 	object, err := f.follow(ctx, func(v view) (bool, error) {
 		if v.asks && o.quiet {
-			if _, err := terminal.Printf(errOut, "%s\n", v.message); err != nil {
-				return false, err
-			}
+			return false, errors.New(v.message) // A working operator plans within seconds.
 		}
 		return shown.show(v)
 	})
 	quiet()
 	shown.finish()
+	o.kind = f.kind
 	if err != nil {
 		return nil, o.unfinished(err, key, shown.last)
 	}
@@ -196,14 +196,19 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	return object, nil
 }
 
-// unfinished makes an interrupt or a timeout an exit.Unexpected error. It returns other errors
-// unchanged.
+// unfinished makes an interrupt or a timeout an error with an exit code of its own, which says that the object goes
+// on. It returns other errors unchanged.
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
-	if !errors.Is(err, cli.ErrTimeout) && !errors.Is(err, cli.ErrInterrupted) {
-		return err
-	}
 	at := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
-	return exit.UnexpectedErrorf("%s %s has not ended: %w%s", o.kind.Name, key, err, at)
+	switch {
+	case errors.Is(err, cli.ErrInterrupted) && !o.quiet:
+		object := strings.ToLower(o.kind.Name) + "/" + key.Name
+		return cli.Unfinishedf(err, "%w, but %s goes on. To follow it again: kubectl cephtune watch %[2]s -n %[3]s. To end it: kubectl cephtune cancel %[2]s -n %[3]s%[4]s",
+			err, object, key.Namespace, at)
+	case errors.Is(err, cli.ErrTimeout) || errors.Is(err, cli.ErrInterrupted):
+		return cli.Unfinishedf(err, "%s %s has not ended: %w%s", o.kind.Name, key, err, at)
+	}
+	return err
 }
 
 // print writes the outcome of the object.

@@ -15,6 +15,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
@@ -89,9 +90,12 @@ func (f *follower) show(object client.Object, show func(view) (bool, error)) (bo
 
 // ask asks the user, once, to check the operator if the operator ignores the object. With Helm, the
 // operator sees only the benchmark namespaces, so it cannot refuse an object in another namespace.
-func (f *follower) ask(show func(view) (bool, error)) (bool, error) {
+func (f *follower) ask(ctx context.Context, show func(view) (bool, error)) (bool, error) {
 	if !f.last.unseen || f.asked {
 		return false, nil
+	}
+	if err := kube.CheckNamespace(ctx, f.client, f.key.Namespace); err != nil {
+		return false, err
 	}
 	f.asked, f.last.asks = true, true
 	f.last.message = fmt.Sprintf("The operator has not seen it for %v. Does it run, and is %[2]s a benchmark namespace? kubectl cephtune doctor -n %[2]s checks that.",
@@ -113,8 +117,24 @@ func (e *finalError) Is(target error) bool { return target == errFinal }
 
 func finally(format string, args ...any) error { return &finalError{fmt.Sprintf(format, args...)} }
 
+// find completes the kind, if the user wrote a name alone. Like the first read of an object, it tries only once.
+func (f *follower) find(ctx context.Context) error {
+	if f.kind.Name != "" {
+		return nil
+	}
+	named, err := cli.KindNamed(ctx, f.client, f.key)
+	if err != nil {
+		return finally("%v", err)
+	}
+	f.kind = following(named)
+	return nil
+}
+
 // get reads the object, and checks that its UID has not changed.
 func (f *follower) get(ctx context.Context) (client.Object, error) {
+	if err := f.find(ctx); err != nil {
+		return nil, err
+	}
 	object := f.kind.New()
 	err := f.client.Get(ctx, f.key, object)
 	switch {
@@ -161,7 +181,7 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 	for {
 		select {
 		case <-unseen.C:
-			if _, err := f.ask(show); err != nil {
+			if _, err := f.ask(ctx, show); err != nil {
 				return nil, finally("%v", err)
 			}
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/trial"
 )
@@ -33,7 +34,10 @@ func sweepKind() kind {
 			if !ok {
 				return fmt.Errorf("got a %T", o)
 			}
-			return writeSweep(w, s)
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+			return results.WriteSweep(w, s)
 		},
 	}
 }
@@ -76,8 +80,14 @@ func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
 	if v.best != "" && s.Status.Effect != "" {
 		v.best += " " + string(s.Status.Effect)
 	}
-	// The current run or session is the one after the last in the ledger.
-	v.measuredBy(s.Namespace, trial.NameOf(s, sweepspec.NextRun(s)), s.Spec.Template.Clients)
+	if v.best != "" && s.Status.Headline != "" {
+		v.best += " (" + s.Status.Headline + ")"
+	}
+	// The current trial is the one after the last in the ledger.
+	v.measuredBy(s.Namespace, trial.NameOf(s, sweepspec.NextTrial(s)), s.Spec.Template.Clients)
+	if v.clients.Benchmark != "" {
+		v.clients.Objective = s.Spec.Objective.Metric
+	}
 	return v
 }
 

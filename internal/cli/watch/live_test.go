@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,9 +17,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -149,7 +145,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}})
 	allow(t, rights, "looker", looks)
-	kubeconfig := kubeconfigOf(t, config)
+	kubeconfig := apiserver.Kubeconfig(t, config)
 	for user, want := range map[string]string{
 		"reader": "Running          0/3 runs  write-4m at 12s: 400 MiB/s, 100 IOPS, 70ms mean (2 clients)",
 		"looker": `which you may not read: pods is forbidden: User "looker" cannot list resource "pods"`,
@@ -166,7 +162,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 			go func() { ended <- cmd.ExecuteContext(ctx) }()
 			said.await(t, want)
 			cancel()
-			if err := <-ended; err == nil || !strings.Contains(err.Error(), "has not ended") {
+			if err := <-ended; err == nil || !strings.Contains(err.Error(), "goes on") {
 				t.Errorf("got %v", err)
 			}
 			if n := strings.Count(said.String(), want); n != 1 {
@@ -254,19 +250,4 @@ func allow(t *testing.T, c kubernetes.Interface, user string, rules ...rbacv1.Po
 	if _, err := c.RbacV1().RoleBindings(clitest.Namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// kubeconfigOf writes a kubeconfig and returns its path.
-func kubeconfigOf(t *testing.T, config *rest.Config) string {
-	t.Helper()
-	written := clientcmdapi.NewConfig()
-	written.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	written.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	written.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	written.CurrentContext = "test"
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*written, file); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
-	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -43,7 +42,7 @@ func undecided(t testing.TB) *v1alpha1.CephTuningSweep {
 
 func failed(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := undecided(t)
-	s.Status.Runs, s.Status.Configurations, s.Status.Conditions = s.Status.Runs[:5], s.Status.Configurations[:1], nil
+	s.Status.Trials, s.Status.Configurations, s.Status.Conditions = s.Status.Trials[:5], s.Status.Configurations[:1], nil
 	s.Status.Configurations[0].Runs, s.Status.Progress.Summary, s.Status.Progress.CompletedRuns = 2, "5/39 runs", 5
 	s.Status.Best, s.Status.Effect, s.Status.Verdict, s.Status.Summary, s.Status.Noise = "", "", "", "", nil
 	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonClusterUnhealthy, "Ceph has reported HEALTH_ERR since settings were changed: OSD_FULL (1 full osd(s)).")
@@ -178,22 +177,5 @@ func TestHelpNamesTheCommand(t *testing.T) {
 	help := clitest.Execute(t, watching(nil, defaultPace()), "--help", "")
 	if help.Err != nil || !strings.Contains(help.Stdout, "kubectl cephtune watch pg-num -n cephtune-bench") || !strings.Contains(help.Stdout, "--timeout duration") {
 		t.Error(help)
-	}
-}
-
-func TestTheLastFailedRunThatIsKept(t *testing.T) {
-	s := undecided(t)
-	ledger := []sweepspec.Entry{{Validity: v1alpha1.SweepRunFailed}, {Validity: v1alpha1.SweepRunFailed}, {Validity: v1alpha1.SweepRunValid}}
-	for limit, want := range map[int32]int{50: 2, 2: 2, 1: 0} {
-		s.Spec.HistoryLimit = limit
-		if got := failedRunToShow(s, ledger); got != want {
-			t.Errorf("of the last %d runs: run %d, want %d", limit, got, want)
-		}
-	}
-	var out strings.Builder
-	s.Spec.HistoryLimit = 50
-	writeNext(&out, s, ledger)
-	if want := "describe cephbench " + sweepspec.ChildName(s, 2); !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "why run 2 failed") {
-		t.Errorf("%s\nwant %s", out.String(), want)
 	}
 }

@@ -109,7 +109,7 @@ func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	width := s.to.width()
-	switch text := medium.Line(f.String()); {
+	switch text := medium.Line(f.Text(of.Objective)); {
 	case of != s.last.clients:
 	case f.Unknown != "":
 		s.explain(text, width)

@@ -67,7 +67,7 @@ func Field(name string) (string, bool) {
 		"rw": "pattern, such as RandRead", "readwrite": "pattern, such as RandRead", "bs": "blockSize, such as 4Ki",
 		"blocksize": "blockSize, such as 4Ki", "iodepth": "ioDepth", "runtime": "duration, such as 60s", "numjobs": "numJobs",
 		"rwmixread": "readPercent", "ramp_time": "ramp, such as 15s", "rate_iops": "rateIOPS", "rate": "rateBandwidth",
-		"ioengine": "engine, such as RBD", "filesize": "size", "thinktime": "thinkTime, such as 1ms", "bssplit": "blockSizeSplit",
+		"ioengine": "engine, such as RBD", "filesize": "size",
 	}[name]
 	return field, known
 }
@@ -149,6 +149,9 @@ func Hint(message string) string {
 			hints = append(hints, fmt.Sprintf("%s of fio is %s here", match[1], field))
 		}
 	}
+	if backgroundField.MatchString(message) {
+		hints = append(hints, "write the background load as an entry of phases, and its name into backgroundLoad.phase")
+	}
 	for _, match := range unsupported.FindAllStringSubmatch(message, -1) {
 		if metric, known := Metric(match[1]); known {
 			hints = append(hints, fmt.Sprintf("%s is %s here", match[1], metric))
@@ -163,8 +166,10 @@ func Hint(message string) string {
 var (
 	capitalK     = regexp.MustCompile(`^[0-9]+K$`) // Kubernetes has no unit K.
 	unknownField = regexp.MustCompile(`unknown field "[^"]*?([A-Za-z_-]+)"`)
-	unsupported  = regexp.MustCompile(`Unsupported value: "([^"]+)"`)
-	goStruct     = regexp.MustCompile(`json: cannot unmarshal (?:(\w+) )?into Go (?:struct field [A-Za-z]+\.(\S+)|value) of type (\S+)`)
+	// backgroundField matches a field of backgroundLoad before it named a phase.
+	backgroundField = regexp.MustCompile(`unknown field "[^"]*backgroundLoad\.(?:fio|radosBench|rbdBench)\b`)
+	unsupported     = regexp.MustCompile(`Unsupported value: "([^"]+)"`)
+	goStruct        = regexp.MustCompile(`json: cannot unmarshal (?:(\w+) )?into Go (?:struct field [A-Za-z]+\.(\S+)|value) of type (\S+)`)
 )
 
 // Plain rewrites a decoder's error, replacing Go types by words.
@@ -202,7 +207,10 @@ func wanted(goType string) string {
 
 // isObject reports whether a type of the API has fields, judged by the end of its name. It misses many types.
 func isObject(goType string) bool {
-	for _, word := range []string{"Spec", "Template", "Target", "Pool", "Phase", "Bench", "Fio", "Clients", "Dataset", "Strategy", "Blocks", "Reference", "Quiescence", "Budget", "Guardrails", "Objective", "Parameter"} {
+	for _, word := range []string{
+		"Spec", "Template", "Target", "Pool", "Phase", "Bench", "Fio", "Clients", "Dataset", "Strategy", "Blocks", "Reference", "Quiescence", "Budget",
+		"Guardrails", "Objective", "Parameter",
+	} {
 		if strings.HasSuffix(goType, word) {
 			return true
 		}

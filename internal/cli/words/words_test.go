@@ -62,6 +62,7 @@ func TestHint(t *testing.T) {
 		`unknown field "fio.rw", unknown field "fio.bs"`:                           " (rw of fio is pattern, such as RandRead here; bs of fio is blockSize, such as 4Ki here)",
 		`spec.expectations[0].metric: Unsupported value: "p99": supported values:`: " (p99 is LatencyP99 here)",
 		`spec.objective.metric: Unsupported value: "max": supported values:`:       " (max is LatencyMax here)",
+		`unknown field "spec.template.backgroundLoad.fio"`:                         " (write the background load as an entry of phases, and its name into backgroundLoad.phase)",
 		`unknown field "spec.mood"`:                                                "",
 		"connection refused":                                                       "",
 	} {

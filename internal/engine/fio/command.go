@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/load"
+	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/engine/prefill"
 	"github.com/cephtune/cephtune/internal/task"
@@ -57,6 +58,12 @@ func New(name string, spec v1alpha1.Fio) (load.Load, error) {
 		}
 		f.jobs = append(f.jobs, s)
 	}
+	if f.openLoop() {
+		if err := checkOpenLoop(&spec); err != nil {
+			return nil, err
+		}
+		return f, f.checkRates()
+	}
 	return f, nil
 }
 
@@ -99,34 +106,42 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		return task.Task{}, err
 	}
 	slots := f.slots(p)
-	argv := f.globalOptions(p, run, slots)
 	var steps []task.Command
-	for i, s := range slots {
-		if s.size < s.job.largestBlock {
+	for _, s := range slots {
+		if s.size < s.job.block {
 			return task.Task{}, fmt.Errorf("job %s: blocks of %d bytes must not be larger than the %d bytes that each copy works on",
-				s.job.name, s.job.largestBlock, s.size)
+				s.job.name, s.job.block, s.size)
 		}
-		argv = append(argv, s.options(seed(run.ID, p.Client, i))...)
 		if step, ok := s.check(); ok && !slices.ContainsFunc(steps, step.Same) {
 			steps = append(steps, step)
 		}
 	}
-	made := task.Task{
-		ID:    run.ID,
-		Steps: steps,
-		Measure: &task.Measurement{
-			Command: task.Command{Argv: argv}, Format: JSONFormat, OutputFile: run.ID + ".json", LogPrefix: run.ID,
-			RequestedSeconds: f.seconds, MinimumSeconds: 0.95 * f.seconds,
-		},
-		MeasureTimeoutSeconds: f.ramp + 1.25*f.seconds + 120,
+	measure := f.measurement(p, run, slots)
+	if f.openLoop() {
+		var err error
+		if measure, err = f.generate(p, run, slots); err != nil {
+			return task.Task{}, err
+		}
 	}
-	if run.Switched {
-		made.Measure.OutputFile, made.Measure.Snapshots = "", true
-	}
+	measure.RequestedSeconds, measure.MinimumSeconds = f.seconds, parse.MinimumShare*f.seconds
+	made := task.Task{ID: run.ID, Steps: steps, Measure: measure, MeasureTimeoutSeconds: f.ramp + 1.25*f.seconds + 120}
 	if len(steps) > 0 {
 		made.StepsTimeoutSeconds = float64(stepsSeconds + stepSeconds*len(steps))
 	}
 	return made, nil
+}
+
+// measurement returns the measurement of a closed loop, with fio.
+func (f *phase) measurement(p place.Place, run load.Run, slots []slot) *task.Measurement {
+	argv := f.globalOptions(p, run, slots)
+	for i, s := range slots {
+		argv = append(argv, s.options(seed(run.ID, p.Client, i))...)
+	}
+	made := &task.Measurement{Command: task.Command{Argv: argv}, Format: JSONFormat, OutputFile: run.ID + ".json", LogPrefix: run.ID}
+	if run.Switched {
+		made.OutputFile, made.Snapshots = "", true
+	}
+	return made
 }
 
 // globalOptions returns fio's command with the options of fio itself and those that all sections share.
@@ -141,7 +156,8 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	argv = append(argv, "--direct="+flag(f.spec.Direct == nil || *f.spec.Direct), "--invalidate=1",
 		// fio reports the percentiles of the total latency, which includes submission.
 		"--lat_percentiles=1", "--clat_percentiles=0")
-	argv = append(argv, f.logOptions(run)...)
+	argv = append(argv,
+		"--write_bw_log="+run.ID, "--write_iops_log="+run.ID, "--write_lat_log="+run.ID, "--log_avg_msec=1000", "--per_job_logs=1")
 	argv = append(argv, slots[0].data.EngineOptions()...)
 	for _, option := range []struct {
 		name  string
@@ -149,7 +165,6 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	}{
 		{"--fsync=", f.spec.Fsync},
 		{"--fdatasync=", f.spec.Fdatasync},
-		{"--iodepth_batch=", f.spec.IODepthBatch},
 	} {
 		if option.value > 0 {
 			argv = append(argv, option.name+strconv.Itoa(int(option.value)))
@@ -157,9 +172,6 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	}
 	if name := syncName(f.spec.Sync); name != "" {
 		argv = append(argv, "--sync="+name)
-	}
-	if f.spec.ThinkTime != nil && f.spec.ThinkTime.Microseconds() > 0 {
-		argv = append(argv, "--thinktime="+strconv.FormatInt(f.spec.ThinkTime.Microseconds(), 10))
 	}
 	return argv
 }
@@ -174,58 +186,9 @@ func reportOptions(run load.Run) []string {
 	return []string{"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json"}
 }
 
-// These constants limit a log of every operation, in operations for each direction and in seconds. fio keeps
-// three such logs in memory, with about 40 bytes for each operation in each log. From the log, the client makes a
-// histogram for each five seconds; its report has room for those of half an hour.
-const (
-	maxLogged        = 2_000_000
-	maxLoggedSeconds = 1800
-)
-
-// logOptions returns the options of the logs. If the run requests a log of every operation and that log is
-// small enough, fio writes only latency logs, with a line for each operation. Otherwise fio writes logs with a
-// mean for each second.
-func (f *phase) logOptions(run load.Run) []string {
-	if operations, limited := f.offered(); run.EveryOperation && limited && operations <= maxLogged && f.seconds <= maxLoggedSeconds {
-		return []string{"--write_lat_log=" + run.ID, "--per_job_logs=1"}
-	}
-	return []string{
-		"--write_bw_log=" + run.ID, "--write_iops_log=" + run.ID, "--write_lat_log=" + run.ID,
-		"--log_avg_msec=1000", "--per_job_logs=1",
-	}
-}
-
-// offered returns the number of operations in one direction that the rate limits allow a client during the
-// measurement. It counts a bandwidth limit in operations of blockSize. It returns false if a job has no rate
-// limit.
-func (f *phase) offered() (operations float64, limited bool) {
-	jobs := f.spec.Jobs
-	if len(jobs) == 0 {
-		jobs = []v1alpha1.FioJob{{}}
-	}
-	for _, job := range jobs {
-		rate, bandwidth := job.RateIOPS, job.RateBandwidth
-		if rate == nil && bandwidth == nil {
-			rate, bandwidth = f.spec.RateIOPS, f.spec.RateBandwidth
-		}
-		block, copies := f.spec.BlockSize.Value(), f.spec.NumJobs
-		if job.BlockSize != nil {
-			block = job.BlockSize.Value()
-		}
-		if job.NumJobs != nil {
-			copies = *job.NumJobs
-		}
-		switch {
-		case rate != nil:
-			operations += float64(*rate) * float64(max(1, copies))
-		case bandwidth != nil:
-			operations += float64(bandwidth.Value()) / float64(max(512, block)) * float64(max(1, copies))
-		default:
-			return 0, false
-		}
-	}
-	return operations * f.seconds, true
-}
+// maxWindowSeconds limits the duration of a phase with latency windows: the client's report has room for those of
+// half an hour.
+const maxWindowSeconds = 1800
 
 // medium returns the kind of data that the jobs use. Engine RBD or RADOS in the spec determines it; with any
 // other engine, the place does.

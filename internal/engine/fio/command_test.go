@@ -132,37 +132,24 @@ func TestOptions(t *testing.T) {
 		want    []string
 		not     string // No option may begin like this.
 	}{
-		"a mix":            {pool(), random, nil, []string{"--rw=randrw", "--rwmixread=50"}, ""},
-		"a mix of its own": {pool(), v1alpha1.FioReadWrite, func(s *v1alpha1.Fio) { s.ReadPercent = new(int32(70)) }, []string{"--rw=rw", "--rwmixread=70"}, ""},
-		"no mix":           {pool(), v1alpha1.FioRandRead, nil, []string{"--rw=randread"}, "--rwmixread"},
-		"in order":         {pool(), v1alpha1.FioRead, nil, []string{"--rw=read"}, ""},
-		"blocks of a range": {
-			pool(), random, func(s *v1alpha1.Fio) { s.BlockSizeMax = new(resource.MustParse("64Ki")) },
-			[]string{"--bsrange=4096-65536"},
-			"--bs=",
+		"a mix":              {pool(), random, nil, []string{"--rw=randrw", "--rwmixread=50"}, ""},
+		"a mix of its own":   {pool(), v1alpha1.FioReadWrite, func(s *v1alpha1.Fio) { s.ReadPercent = new(int32(70)) }, []string{"--rw=rw", "--rwmixread=70"}, ""},
+		"no mix":             {pool(), v1alpha1.FioRandRead, nil, []string{"--rw=randread"}, "--rwmixread"},
+		"in order":           {pool(), v1alpha1.FioRead, nil, []string{"--rw=read"}, ""},
+		"a depth":            {pool(), random, func(s *v1alpha1.Fio) { s.IODepth = 64 }, []string{"--iodepth=64"}, ""},
+		"a part":             {pool(), random, func(s *v1alpha1.Fio) { s.Size = new(resource.MustParse("100Mi")) }, []string{"--size=104857600"}, ""},
+		"no more than there": {pool(), random, func(s *v1alpha1.Fio) { s.Size = new(resource.MustParse("100Gi")) }, []string{"--size=1073741824"}, ""},
+		"no ramp":            {pool(), random, func(s *v1alpha1.Fio) { s.Ramp = nil }, []string{"--runtime=60s"}, "--ramp_time"},
+		"parts of a second":  {pool(), random, func(s *v1alpha1.Fio) { s.Duration.Duration = 30500 * time.Millisecond }, []string{"--runtime=30500ms"}, ""},
+		"fsync":              {pool(), random, func(s *v1alpha1.Fio) { s.Fsync = 8 }, []string{"--fsync=8"}, "--fdatasync"},
+		"fdatasync":          {pool(), random, func(s *v1alpha1.Fio) { s.Fdatasync = 1 }, []string{"--fdatasync=1"}, "--fsync"},
+		"through the cache":  {pool(), random, func(s *v1alpha1.Fio) { s.Direct = new(false) }, []string{"--direct=0", "--invalidate=1"}, ""},
+		"compressible": {
+			pool(), random, func(s *v1alpha1.Fio) { s.CompressiblePercent = 50 },
+			[]string{"--refill_buffers=1", "--buffer_compress_percentage=50", "--buffer_compress_chunk=4096"},
+			"",
 		},
-		"blocks of shares": {pool(), random, func(s *v1alpha1.Fio) {
-			s.BlockSizeSplit = []v1alpha1.FioBlockShare{{Size: resource.MustParse("4Ki"), Percent: 60}, {Size: resource.MustParse("64Ki"), Percent: 40}}
-		}, []string{"--bssplit=4096/60:65536/40"}, "--bs="},
-		"a depth":              {pool(), random, func(s *v1alpha1.Fio) { s.IODepth = 64 }, []string{"--iodepth=64"}, "--iodepth_batch"},
-		"a depth in batches":   {pool(), random, func(s *v1alpha1.Fio) { s.IODepthBatch = 4 }, []string{"--iodepth_batch=4"}, ""},
-		"a part":               {pool(), random, func(s *v1alpha1.Fio) { s.Size = new(resource.MustParse("100Mi")) }, []string{"--size=104857600"}, ""},
-		"no more than there":   {pool(), random, func(s *v1alpha1.Fio) { s.Size = new(resource.MustParse("100Gi")) }, []string{"--size=1073741824"}, ""},
-		"no ramp":              {pool(), random, func(s *v1alpha1.Fio) { s.Ramp = nil }, []string{"--runtime=60s"}, "--ramp_time"},
-		"parts of a second":    {pool(), random, func(s *v1alpha1.Fio) { s.Duration.Duration = 30500 * time.Millisecond }, []string{"--runtime=30500ms"}, ""},
-		"a rate of operations": {pool(), random, func(s *v1alpha1.Fio) { s.RateIOPS = new(int64(500)) }, []string{"--rate_iops=500"}, "--rate_process"},
-		"arrivals": {
-			pool(), random, func(s *v1alpha1.Fio) { s.RateIOPS, s.RateProcess = new(int64(500)), v1alpha1.FioRatePoisson },
-			[]string{"--rate_iops=500", "--rate_process=poisson"},
-			"--rate=",
-		},
-		"a rate of bytes":     {pool(), random, func(s *v1alpha1.Fio) { s.RateBandwidth = new(resource.MustParse("10Mi")) }, []string{"--rate=10485760"}, "--rate_iops"},
-		"fsync":               {pool(), random, func(s *v1alpha1.Fio) { s.Fsync = 8 }, []string{"--fsync=8"}, "--fdatasync"},
-		"fdatasync":           {pool(), random, func(s *v1alpha1.Fio) { s.Fdatasync = 1 }, []string{"--fdatasync=1"}, "--fsync"},
-		"through the cache":   {pool(), random, func(s *v1alpha1.Fio) { s.Direct = new(false) }, []string{"--direct=0", "--invalidate=1"}, ""},
-		"compressible":        {pool(), random, func(s *v1alpha1.Fio) { s.CompressiblePercent = 50 }, []string{"--refill_buffers=1", "--buffer_compress_percentage=50", "--buffer_compress_chunk=4096"}, "--dedupe"},
 		"small, compressible": {pool(), random, func(s *v1alpha1.Fio) { s.CompressiblePercent, s.BlockSize = 50, resource.MustParse("512") }, []string{"--buffer_compress_chunk=512"}, ""},
-		"repeating":           {pool(), random, func(s *v1alpha1.Fio) { s.DedupePercent = 30 }, []string{"--refill_buffers=1", "--dedupe_percentage=30"}, "--buffer_compress"},
 		"Zipf": {pool(), random, func(s *v1alpha1.Fio) {
 			s.Distribution = &v1alpha1.FioDistribution{Type: v1alpha1.FioDistributionZipf, Theta: "1.20"}
 		}, []string{"--random_distribution=zipf:1.2"}, ""},
@@ -175,8 +162,6 @@ func TestOptions(t *testing.T) {
 		"uniform": {pool(), random, func(s *v1alpha1.Fio) {
 			s.Distribution = &v1alpha1.FioDistribution{Type: v1alpha1.FioDistributionUniform}
 		}, nil, "--random_distribution"},
-		"partly random":  {pool(), random, func(s *v1alpha1.Fio) { s.RandomPercent = new(int32(30)) }, []string{"--percentage_random=30"}, ""},
-		"thinking":       {pool(), random, func(s *v1alpha1.Fio) { s.ThinkTime = &metav1.Duration{Duration: time.Millisecond} }, []string{"--thinktime=1000"}, ""},
 		"synchronous":    {folder(), random, func(s *v1alpha1.Fio) { s.Sync = v1alpha1.FioSyncFile }, []string{"--sync=sync"}, ""},
 		"data in sync":   {folder(), random, func(s *v1alpha1.Fio) { s.Sync = v1alpha1.FioSyncData }, []string{"--sync=dsync"}, ""},
 		"a file":         {folder(), random, nil, []string{"--ioengine=libaio", "--allow_file_create=0", "--filename=/data/cephtune-1-0-w1x1024m-0"}, "--pool"},
@@ -275,7 +260,6 @@ func TestCopies(t *testing.T) {
 
 func TestJobsHaveOptionsOfTheirOwn(t *testing.T) {
 	s := spec("", func(s *v1alpha1.Fio) {
-		s.RateIOPS, s.BlockSizeMax = new(int64(100)), new(resource.MustParse("64Ki"))
 		s.Jobs = []v1alpha1.FioJob{
 			// fio treats a section whose name begins with "global" as options for all sections.
 			{Name: "global", Pattern: v1alpha1.FioWrite, BlockSize: new(resource.MustParse("8Ki")), IODepth: new(int32(1)), RateBandwidth: new(resource.MustParse("1Mi"))},
@@ -289,11 +273,11 @@ func TestJobsHaveOptionsOfTheirOwn(t *testing.T) {
 			"--rbdname=cephtune-1-2-w3x340m-0", "--offset=0", "--size=356515840",
 		},
 		{
-			"--name=job-tables-0", "--rw=randrw", "--rwmixread=80", "--bsrange=4096-65536", "--iodepth=8", "--rate_iops=100",
+			"--name=job-tables-0", "--rw=randrw", "--rwmixread=80", "--bs=4096", "--iodepth=8",
 			"--rbdname=cephtune-1-2-w3x340m-1", "--offset=0", "--size=356515840",
 		},
 		{
-			"--name=job-tables-1", "--rw=randrw", "--rwmixread=80", "--bsrange=4096-65536", "--iodepth=8", "--rate_iops=100",
+			"--name=job-tables-1", "--rw=randrw", "--rwmixread=80", "--bs=4096", "--iodepth=8",
 			"--rbdname=cephtune-1-2-w3x340m-2", "--offset=0", "--size=356515840",
 		},
 	}

@@ -22,8 +22,7 @@ const maxLogs = 3 * 1024
 
 // attachLogs adds the time series of a run to its result, from the bandwidth, operations and latency logs of
 // all jobs. The logs are in dir. Their names begin with prefix, which may contain a subfolder. A log has a
-// line either for each second and direction, or for each operation. A latency log with a line for each
-// operation also yields latency windows.
+// line either for each second and direction, or for each operation.
 //
 // If a log cannot be read, attachLogs discards all logs of that kind and adds a warning to the result. A sum
 // without one job would look like the sum of all jobs. fio often omits the last second of bandwidth and
@@ -51,39 +50,8 @@ func attachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	}
 	for _, d := range res.Directions() {
 		d.Series = addJobs(d.Name, jobs, broken)
-		if d.LatencyWindows, err = addWindows(d.Name, jobs); err != nil || broken[LatencyLog] {
-			d.LatencyWindows = nil // Windows of only some jobs would look like those of the run.
-		}
 	}
 	return nil
-}
-
-// addWindows adds up the latency windows of all jobs that did I/O in a direction. Of the logs that attachLogs
-// reads, only a latency log with a line for each operation has windows.
-func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]result.LatencyWindow, error) {
-	var sum []result.LatencyWindow
-	for i, job := range slices.Sorted(maps.Keys(jobs)) {
-		var own []result.LatencyWindow
-		for _, log := range jobs[job] {
-			if part := log.Directions[direction]; part != nil && log.Kind == LatencyLog {
-				for _, w := range part.Windows {
-					own = append(own, result.LatencyWindow(w))
-				}
-			}
-		}
-		if i == 0 || len(sum) == 0 {
-			sum = own
-			continue
-		}
-		if len(own) == 0 {
-			continue // The job did nothing in this direction, or for less than one window.
-		}
-		var err error
-		if sum, err = result.AddLatencyWindows(sum, own); err != nil {
-			return nil, err
-		}
-	}
-	return sum, nil
 }
 
 // jobOf returns the number of the job from the name of a log, such as "2" for run_bw.2.log. All

@@ -1,4 +1,4 @@
-// Package fio makes the command lines of phases that run fio, and reads the output of fio 3. It reads JSON,
+// Package fio makes the command lines of phases that run fio, and reads the output of fio 2 and 3. It reads JSON,
 // JSON+, the plain output ("normal"), and the logs of --write_bw_log, --write_iops_log, --write_lat_log and
 // --write_hist_log. The parsers follow fio's HOWTO, stat.c and iolog.c.
 //
@@ -18,15 +18,24 @@ const (
 	JSONFormat = "fio-json" // for JSON and JSON+
 	TextFormat = "fio-normal"
 	LogFormat  = "fio-log"
+	// TerseFormat and ExcerptFormat have a few figures of a run.
+	TerseFormat   = "fio-terse"
+	ExcerptFormat = "fio-lines"
 )
 
 // Formats lists the output formats of fio.
 func Formats() []parse.Format {
 	return []parse.Format{
 		// JSON comes first, because --output-format=normal,json writes plain lines before the JSON.
-		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON, NewLive: newLive, NewKeeper: newKeeper, AttachLogs: attachLogs},
-		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, NewLive: newLive},
+		{
+			Name: JSONFormat, Tool: result.ToolFIO, Words: []string{"fio version"}, Detect: detectJSON, Parse: ParseJSON, Parts: jsonParts, Split: splitJSON, NewLive: newLive,
+			NewKeeper: newKeeper, AttachLogs: attachLogs,
+		},
+		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, Parts: textParts, Split: splitText, NewLive: newLive},
 		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},
+		{Name: TerseFormat, Tool: result.ToolFIO, Detect: detectTerse, Parse: parseTerse, Parts: terseParts, Split: splitTerse},
+		{Name: ExcerptFormat, Tool: result.ToolFIO, Detect: detectExcerpt, Parse: parseExcerpt, Parts: excerptParts, Split: splitExcerpt},
+		generated(),
 	}
 }
 

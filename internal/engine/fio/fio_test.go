@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -125,21 +126,29 @@ func TestAGroupCanBeChosen(t *testing.T) {
 	for _, form := range []struct {
 		file  string
 		parse parsetest.Parser
-	}{{"fio-3.33/stonewall-groups.json", ParseJSON}, {"fio-3.33/stonewall-groups.txt", ParseText}} {
+		parts func(io.Reader, parse.Options) ([]parse.Part, error)
+	}{{"fio-3.33/stonewall-groups.json", ParseJSON, jsonParts}, {"fio-3.33/stonewall-groups.txt", ParseText, textParts}} {
+		text := read(t, form.file)
+		parts, err := form.parts(strings.NewReader(text), parse.Options{})
+		if err != nil || len(parts) != 2 {
+			t.Fatalf("%s: got %d parts, %v, want one for each group", form.file, len(parts), err)
+		}
 		for group, want := range []result.DirectionName{result.Read, result.Write} {
-			res, err := form.parse(strings.NewReader(read(t, form.file)), parse.Options{Group: &group})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if all := res.Directions(); len(all) != 1 || all[0].Name != want {
-				t.Errorf("%s: group %d has %v, want %s alone", form.file, group, all, want)
+			for _, name := range []string{parts[group].Group, parts[group].Jobs[0]} {
+				res, err := form.parse(strings.NewReader(text), parse.Options{Job: name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if all := res.Directions(); len(all) != 1 || all[0].Name != want {
+					t.Errorf("%s: %s has %v, want %s alone", form.file, name, all, want)
+				}
 			}
 		}
-		missing := 7
-		_, err := form.parse(strings.NewReader(read(t, form.file)), parse.Options{Group: &missing})
-		var syntax *parse.SyntaxError
-		if !errors.As(err, &syntax) || !strings.Contains(syntax.Found, "0 1") {
-			t.Errorf("%s: got %v, want a SyntaxError that lists the groups", form.file, err)
+		for _, name := range []string{"", "group 7", "other"} {
+			_, err = form.parse(strings.NewReader(text), parse.Options{Job: name})
+			if err == nil || !strings.Contains(err.Error(), "group 1") {
+				t.Errorf("%s: got %v for %q, want an error that lists the groups", form.file, err, name)
+			}
 		}
 	}
 }
@@ -239,7 +248,7 @@ func TestSyntaxErrorsNameTheLine(t *testing.T) {
 		"a negative time":                       {"synthetic/negative.json", ParseJSON, 30},
 		"a message within a line":               {"synthetic/message-within-a-line.json", ParseJSON, 25},
 		"a bin that fio does not have":          {"synthetic/unknown-bin.json", ParseJSON, 356},
-		"a version with other units":            {"synthetic/fio2.json", ParseJSON, 1},
+		"units of another version":              {"synthetic/fio2.json", ParseJSON, 6},
 		"a direction without its time":          {"synthetic/damaged-direction.txt", ParseText, 6},
 		"bytes that the operations cannot have": {"synthetic/bytes-disagree.txt", ParseText, 5},
 	}

@@ -2,9 +2,10 @@ package fio
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,8 @@ type job struct {
 	sum    bool   // whether it is the sum of all servers
 	line   int    // the line on which the report begins
 	group  int
+	// elapsed is in whole seconds. startMilliseconds is the time of the start, since 1970; 0 if unknown.
+	elapsed, startMilliseconds int64
 	// errorCode is the error number that fio reports for the job, without its sign; 0 without an error.
 	// errorCount counts the errors after which the job continued (continue_on_error).
 	errorCode, errorCount int64
@@ -36,6 +39,56 @@ type job struct {
 type direction struct {
 	result.Direction
 	shortIOs, droppedIOs int64
+
+	counted bool // whether the report has the number of operations
+	inBytes bool // whether io_bytes is in bytes; in fio 2, it is in KiB
+}
+
+// uncounted is the count of a latency whose number of samples fio did not print (before 3.18).
+const uncounted = -1
+
+// latency returns the place of the latency "slat", "clat" or "lat".
+func (d *direction) latency(name string) **result.Latency {
+	switch name {
+	case "slat":
+		return &d.SubmissionLatency
+	case "clat":
+		return &d.CompletionLatency
+	}
+	return &d.Latency
+}
+
+// count sets the missing counts of latencies: each operation has one latency.
+func (d *direction) count() {
+	for _, place := range []**result.Latency{&d.SubmissionLatency, &d.CompletionLatency, &d.Latency} {
+		l := *place
+		switch {
+		case l == nil || l.Moments.Count != uncounted:
+		case d.Operations == 0:
+			*place = nil
+		default:
+			m := result.MomentsFromStddev(d.Operations, l.Moments.MeanSeconds, math.Sqrt(*l.Moments.M2SecondsSquared))
+			m.MinSeconds, m.MaxSeconds = l.Moments.MinSeconds, l.Moments.MaxSeconds
+			l.Moments = m
+		}
+	}
+}
+
+// finish completes the figures of a direction of JSON. The error says what a report of this version lacks.
+func (d *direction) finish(version string) error {
+	old := strings.HasPrefix(version, "fio-2.")
+	switch {
+	case d.Bytes > 0 && !d.counted:
+		return errors.New("the number of operations (total_ios)")
+	case old && d.inBytes:
+		return errors.New("KiB and µs, the units of fio 2, without io_kbytes")
+	case old && d.Bytes > math.MaxInt64/1024:
+		return errors.New("a number of bytes that fits into 63 bits")
+	case old:
+		d.Bytes *= 1024
+	}
+	d.count()
+	return nil
 }
 
 // A report holds the report of one run, from JSON or from plain output.
@@ -44,15 +97,130 @@ type report struct {
 	version      string
 	milliseconds int64 // the time of the report, since 1970
 	jobs         []*job
+	sum          *job // what a client of fio added up over all servers; nil without servers
+	hosts        int  // the number of hosts, if the jobs do not name them; 0 if unknown
 	warnings     []result.Warning
 }
 
-// result adds up the jobs of the selected group. The jobs of a group start together.
-func (r *report) result(options parse.Options) (*result.Result, error) {
-	jobs, err := r.selectGroup(options)
-	if err != nil {
-		return nil, err
+// parts returns what the selected jobs did, in parts that each ran together. fio's option stonewall separates
+// groups, which run one after the other; so do jobs that start at other times. Their rates cannot be added up.
+func (r *report) parts(options parse.Options) ([]parse.Part, error) {
+	if len(r.jobs) == 0 {
+		return nil, &parse.IncompleteError{Reason: parse.NoIO, Detail: "it reports no jobs"}
 	}
+	var parts []parse.Part
+	for _, jobs := range together(r.jobs) {
+		group := "group " + strconv.Itoa(jobs[0].group)
+		if options.Job != "" && options.Job != group {
+			jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j.name != options.Job })
+		}
+		if len(jobs) > 0 {
+			parts = append(parts, r.part(group, jobs, options)...)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, &parse.NoJobError{Job: options.Job, Found: "those named " + r.names()}
+	}
+	return parts, nil
+}
+
+// names lists the names of all jobs and groups.
+func (r *report) names() string {
+	var names []string
+	for _, j := range r.jobs {
+		for _, name := range []string{strconv.Quote(j.name), strconv.Quote("group " + strconv.Itoa(j.group))} {
+			if !slices.Contains(names, name) && len(names) < maxNames {
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxNames limits a list of names in a message.
+const maxNames = 16
+
+// together divides jobs by their groups and their starts, in the order of the report.
+func together(jobs []*job) [][]*job {
+	var all [][]*job
+	for _, j := range jobs {
+		i := slices.IndexFunc(all, func(others []*job) bool { return others[0].startsWith(j) })
+		if i < 0 {
+			all = append(all, []*job{j})
+		} else {
+			all[i] = append(all[i], j)
+		}
+	}
+	return all
+}
+
+// startsWith reports whether two jobs start together, give or take a second.
+func (j *job) startsWith(other *job) bool {
+	if j.group != other.group || j.options["wait_for"] != other.options["wait_for"] {
+		return false
+	}
+	between := j.delay() - other.delay()
+	if j.startMilliseconds > 0 && other.startMilliseconds > 0 && j.client == other.client {
+		between = float64(j.startMilliseconds-other.startMilliseconds) / 1e3
+	}
+	return math.Abs(between) <= 1
+}
+
+// delay returns the time in seconds for which a job waits before it starts. For a range, it is the earliest.
+func (j *job) delay() float64 {
+	text, _, _ := strings.Cut(cmp.Or(j.options["startdelay"], j.options["start_delay"]), "-")
+	return parseSeconds(text)
+}
+
+// part returns what jobs did that started together, as one part or as two: the reads of a job that only writes
+// are those of its verification, which follows the writes.
+func (r *report) part(group string, jobs []*job, options parse.Options) []parse.Part {
+	all := parse.Part{Group: group, Jobs: namesOf(jobs)}
+	all.Result, all.Err = r.result(jobs, options)
+	verifies := slices.ContainsFunc(jobs, (*job).verifies)
+	if !verifies || all.Err != nil {
+		return []parse.Part{all}
+	}
+	for _, j := range jobs {
+		if !j.verifies() && j.directions[result.Read] != nil && j.directions[result.Read].Operations > 0 {
+			all.Err = &parse.SyntaxError{Line: j.line, Want: "the choice of a job", Found: "jobs that read, next to the reads of a verification"}
+			return []parse.Part{all}
+		}
+	}
+	reads, writes := *all.Result, *all.Result
+	reads.Write, reads.Trim, writes.Read = nil, nil, nil
+	reads.SyncLatency = nil
+	verification := parse.Part{Group: group, Jobs: all.Jobs, Verification: true, Result: &reads}
+	all.Result = &writes
+	return []parse.Part{all, verification}
+}
+
+// verifies reports whether a job only writes, and yet has reads. Plain output does not name the option verify, and
+// in JSON, the report of a group has the options of its first job alone.
+func (j *job) verifies() bool {
+	pattern, _, _ := strings.Cut(cmp.Or(j.options["rw"], j.options["readwrite"]), ":")
+	if method := j.options["verify"]; !j.load.Partial && (method == "" || method == "0" || method == "none") {
+		return false
+	}
+	did := func(name result.DirectionName) bool {
+		d := j.directions[name]
+		return d != nil && d.Operations > 0
+	}
+	return (pattern == "write" || pattern == "randwrite") && did(result.Read) && did(result.Write)
+}
+
+func namesOf(jobs []*job) []string {
+	var names []string
+	for _, j := range jobs {
+		if !slices.Contains(names, j.name) {
+			names = append(names, j.name)
+		}
+	}
+	return names
+}
+
+// result adds up jobs.
+func (r *report) result(jobs []*job, options parse.Options) (*result.Result, error) {
 	var results []*result.Result
 	var incomplete error
 	for _, j := range jobs {
@@ -74,12 +242,37 @@ func (r *report) result(options parse.Options) (*result.Result, error) {
 	for _, j := range jobs {
 		clients[j.client] = true
 	}
-	merged.Clients = len(clients)
-	merged.Warnings = append(r.warnings, merged.Warnings...)
+	merged.Clients = max(len(clients), r.hosts)
+	if r.sum != nil && len(jobs) == len(r.jobs) {
+		r.sum.addPercentiles(merged)
+	}
+	merged.Warnings = append(slices.Clone(r.warnings), merged.Warnings...)
 	if incomplete != nil {
 		return nil, withPartial(incomplete, merged)
 	}
 	return merged, nil
+}
+
+// addPercentiles adds the percentiles of the sum to the merged result, which lacks them without histograms.
+func (j *job) addPercentiles(merged *result.Result) {
+	for _, d := range merged.Directions() {
+		own := j.directions[d.Name]
+		if own == nil {
+			continue
+		}
+		for _, pair := range [][2]*result.Latency{
+			{d.Latency, own.Latency}, {d.CompletionLatency, own.CompletionLatency}, {d.SubmissionLatency, own.SubmissionLatency},
+		} {
+			into, from := pair[0], pair[1]
+			if into == nil || from == nil || into.Histogram != nil || into.Moments.Count != from.Moments.Count || len(from.Percentiles) == 0 {
+				continue
+			}
+			into.Percentiles = from.Percentiles
+			merged.Warnings = slices.DeleteFunc(merged.Warnings, func(w result.Warning) bool {
+				return w.Code == result.WarnHistogramDropped && strings.HasPrefix(w.Message, string(d.Name)+":")
+			})
+		}
+	}
 }
 
 // withPartial sets the measurements in a [parse.IncompleteError] to those of all jobs, instead of one job.
@@ -88,30 +281,6 @@ func withPartial(err error, partial *result.Result) error {
 		incomplete.Partial = partial
 	}
 	return err
-}
-
-// selectGroup returns the jobs of the requested group. Without a request, the output must have only one
-// group: groups that fio's option stonewall separates run one after another, so their rates cannot be added
-// up.
-func (r *report) selectGroup(options parse.Options) ([]*job, error) {
-	groups := map[int]bool{}
-	var selected []*job
-	for _, j := range r.jobs {
-		groups[j.group] = true
-		if options.Group == nil || *options.Group == j.group {
-			selected = append(selected, j)
-		}
-	}
-	found := fmt.Sprintf("those of groups %v", slices.Sorted(maps.Keys(groups)))
-	switch {
-	case len(r.jobs) == 0:
-		return nil, &parse.IncompleteError{Reason: parse.NoIO, Detail: "it reports no jobs"}
-	case options.Group == nil && len(groups) > 1:
-		return nil, &parse.SyntaxError{Want: "jobs of one group, or the choice of a group", Found: found}
-	case len(selected) == 0:
-		return nil, &parse.SyntaxError{Want: "jobs of group " + strconv.Itoa(*options.Group), Found: found}
-	}
-	return selected, nil
 }
 
 // jobResult returns the result of one job. It returns an error if the job failed, did no I/O, did I/O in one
@@ -150,6 +319,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 			})
 		}
 		checkHistograms(res, name, &d.Direction, j.line)
+		j.checkBlocks(res, name, &d.Direction)
 	}
 	// With unified_rw_reporting=both, "mixed" repeats the sum of the other directions.
 	if len(res.Directions()) > 1 {
@@ -162,6 +332,18 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 		return nil, &parse.SyntaxError{Line: j.line, Want: "possible figures", Found: err.Error()}
 	}
 	return res, nil
+}
+
+// checkBlocks warns if a report of a group covers operations of several sizes, although its options, those of the
+// first job, name one.
+func (j *job) checkBlocks(res *result.Result, name result.DirectionName, d *result.Direction) {
+	_, grouped := j.options["group_reporting"]
+	block := parseBytes(cmp.Or(j.options["bs"], j.options["blocksize"]))
+	mean := float64(d.Bytes) / float64(d.Operations)
+	if grouped && block > 0 && math.Abs(mean-float64(block)) > 0.01*float64(block) {
+		res.Warn(result.Warning{Code: result.WarnBlockSizes, Line: j.line, Message: fmt.Sprintf(
+			"%s: one report of operations of several block sizes, %.0f bytes on average", name, mean)})
+	}
 }
 
 // checkHistograms warns if the bins and the moments have different numbers of samples.
@@ -295,6 +477,8 @@ func cutUnit(text string) (number, unit string) {
 	return text[:i], text[i:]
 }
 
-// isFIO3 reports whether a version, such as fio-3.33 or fio-3.42-12-gabcdef, is of fio 3. Earlier versions
-// print latencies in µs and io_bytes in KiB.
-func isFIO3(version []byte) bool { return bytes.HasPrefix(version, []byte("fio-3.")) }
+// isVersion reports whether a text is the version of fio 2 or 3, such as fio-3.33, fio-3.42-12-gabcdef or
+// fio-2.16.
+func isVersion(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("fio-3.")) || bytes.HasPrefix(text, []byte("fio-2."))
+}

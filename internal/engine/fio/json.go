@@ -15,12 +15,16 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// ParseJSON reads the output of fio --output-format=json or json+.
+// ParseJSON reads the output of fio --output-format=json or json+, of fio 2.2 or later.
 //
 // Messages of fio around and within the document become warnings. With --status-interval, an output has
-// several cumulative documents, and the last complete one counts. ParseJSON adds up the jobs of one group.
-// [parse.Format] describes the errors.
+// several cumulative documents, and the last complete one counts. ParseJSON adds up the jobs that ran together,
+// and refuses an output whose jobs did not. [parse.Format] describes the errors.
 func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
+	return parse.OnlyPart(jsonParts(r, options))
+}
+
+func jsonParts(r io.Reader, options parse.Options) ([]parse.Part, error) {
 	documents, err := readDocuments(r)
 	if err != nil {
 		return nil, err
@@ -28,65 +32,63 @@ func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 	if documents.complete == 0 {
 		return nil, documents.missing()
 	}
-	report := &report{format: JSONFormat}
-	document := documents.last.Bytes()
-	decoder := &decoder{Decoder: parse.NewJSONDecoder(document), document: document, firstLine: documents.lastLine}
-	if err := decoder.report(report); err != nil {
+	report, err := readReport(documents.last, documents.lastLine)
+	if err != nil {
 		return nil, err
 	}
-	if !isFIO3([]byte(report.version)) {
-		return nil, &parse.SyntaxError{Line: documents.lastLine, Want: "the JSON of fio 3", Found: parse.Quote([]byte(report.version))}
-	}
+	documents.otherRun(report)
 	report.warnings = documents.warnings()
-	res, err := report.result(options)
-	if err = documents.check(res, err); err != nil {
+	parts, err := report.parts(options)
+	for i := range parts {
+		parts[i].Result, parts[i].Err = documents.check(parts[i].Result, parts[i].Err)
+	}
+	return parts, err
+}
+
+// readReport reads a document that begins on the given line.
+func readReport(document []byte, line int) (*report, error) {
+	r := &report{format: JSONFormat}
+	d := &decoder{Decoder: parse.NewJSONDecoder(document), document: document, firstLine: line}
+	if err := d.report(r); err != nil {
 		return nil, err
 	}
-	return res, nil
-}
-
-// missing returns the error for an output without a complete document.
-func (d *documents) missing() error {
-	switch {
-	case d.killedLine > 0:
-		return &parse.IncompleteError{Reason: parse.Killed, Line: d.killedLine, Detail: "fio was told to stop, and there is no complete report"}
-	case d.openLine > 0 || d.lines.Number() == 0:
-		return &parse.IncompleteError{Reason: parse.Truncated, Line: d.lines.Number(), Detail: "the output ends before the JSON document is complete"}
+	if !isVersion([]byte(r.version)) {
+		return nil, &parse.SyntaxError{Line: line, Want: "the JSON of fio 2 or 3", Found: parse.Quote([]byte(r.version))}
 	}
-	return &parse.SyntaxError{Line: d.lines.Number(), Want: "a JSON document, which begins with {", Found: "the end"}
-}
-
-func (d *documents) warnings() []result.Warning {
-	noted := &result.Result{}
-	d.notes.AppendTo(noted)
-	if d.complete > 1 {
-		noted.Warn(result.Warning{
-			Code: result.WarnSnapshots, Line: d.lastLine,
-			Message: fmt.Sprintf("the output has %d reports; the last one, which begins here, was used", d.complete),
-		})
+	for _, j := range append(slices.Clone(r.jobs), r.sum) {
+		if j == nil {
+			continue
+		}
+		for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
+			if d := j.directions[name]; d != nil {
+				if err := d.finish(r.version); err != nil {
+					return nil, &parse.SyntaxError{Line: j.line, Want: err.Error(), Found: "a report of " + parse.Quote([]byte(r.version))}
+				}
+			}
+		}
 	}
-	return noted.Warnings
+	return r, nil
 }
 
-// check returns err, or an error that follows from fio's messages or from the end of the output: a signal
+// check returns a part, or an error that follows from fio's messages or from the end of the output: a signal
 // stopped fio, or a later report was cut off.
-func (d *documents) check(res *result.Result, err error) error {
+func (d *documents) check(res *result.Result, err error) (*result.Result, error) {
 	var incomplete *parse.IncompleteError
 	if err != nil && !errors.As(err, &incomplete) {
-		return err
+		return nil, err
 	}
 	switch {
 	case d.killedLine > 0:
-		return killed(d.killedLine, res, incomplete)
+		return nil, killed(d.killedLine, res, incomplete)
 	case err != nil:
-		return err
-	case d.openLine > 0:
-		return &parse.IncompleteError{
-			Reason: parse.Truncated, Line: d.lines.Number(), Partial: res,
+		return nil, err
+	case d.cut:
+		return nil, &parse.IncompleteError{
+			Reason: parse.Truncated, Line: d.line, Partial: res,
 			Detail: "the output ends within a report; an earlier report is complete, but does not cover the whole run",
 		}
 	}
-	return nil
+	return res, nil
 }
 
 // killed returns the error for a run that a signal stopped. The error replaces inner, which may be a
@@ -210,17 +212,17 @@ func (d *decoder) int(into *int64) error {
 	return nil
 }
 
-// seconds reads a number of nanoseconds, and converts it to seconds.
-func (d *decoder) seconds(into *float64) error {
+// seconds reads a number of ns or µs, and converts it to seconds.
+func (d *decoder) seconds(into *float64, unitsPerSecond float64) error {
 	value, err := d.ReadValue()
 	if err != nil {
 		return d.failed(err)
 	}
-	nanoseconds, ok := parse.Float(value)
+	units, ok := parse.Float(value)
 	if !ok {
 		return d.unexpected("a number, not negative", value)
 	}
-	*into = nanoseconds / 1e9
+	*into = units / unitsPerSecond
 	return nil
 }
 
@@ -252,7 +254,8 @@ func (d *decoder) report(r *report) error {
 	if err == nil {
 		err = d.nothingElse()
 	}
-	if len(r.jobs) > 1 {
+	if i := slices.IndexFunc(r.jobs, func(j *job) bool { return j.sum }); i >= 0 && len(r.jobs) > 1 {
+		r.sum = r.jobs[i]
 		r.jobs = slices.DeleteFunc(r.jobs, func(j *job) bool { return j.sum })
 	}
 	for _, j := range r.jobs {
@@ -338,6 +341,10 @@ func (d *decoder) job(j *job) error {
 			err := d.int(&group)
 			j.group = int(group)
 			return err
+		case "elapsed":
+			return d.int(&j.elapsed)
+		case "job_start": // since fio 3.36
+			return d.int(&j.startMilliseconds)
 		case "error":
 			return d.errorCode(&j.errorCode)
 		case "total_err":
@@ -352,9 +359,12 @@ func (d *decoder) job(j *job) error {
 			return d.text(&j.client)
 		case "sync":
 			into := &direction{}
-			err := d.direction(into)
+			if err := d.direction(into); err != nil {
+				return err
+			}
+			into.count()
 			j.syncLatency = into.Latency
-			return err
+			return nil
 		}
 		return d.skip()
 	})
@@ -385,7 +395,10 @@ func (d *decoder) direction(into *direction) error {
 		switch string(name) {
 		case "io_bytes":
 			return d.int(&into.Bytes)
+		case "io_kbytes":
+			into.inBytes = true
 		case "total_ios":
+			into.counted = true
 			return d.int(&into.Operations)
 		case "short_ios":
 			return d.int(&into.shortIOs)
@@ -396,12 +409,12 @@ func (d *decoder) direction(into *direction) error {
 			err := d.int(&milliseconds)
 			into.Seconds = float64(milliseconds) / 1e3
 			return err
-		case "slat_ns":
-			return d.latency(&into.SubmissionLatency)
-		case "clat_ns":
-			return d.latency(&into.CompletionLatency)
-		case "lat_ns":
-			return d.latency(&into.Latency)
+		case "slat_ns", "clat_ns", "lat_ns":
+			return d.latency(into.latency(string(name[:len(name)-3])), 1e9)
+		case "slat", "clat", "lat": // In fio 2, latencies are in µs.
+			if d.PeekKind() == '{' {
+				return d.latency(into.latency(string(name)), 1e6)
+			}
 		}
 		return d.skip()
 	})
@@ -409,8 +422,8 @@ func (d *decoder) direction(into *direction) error {
 
 // latency reads the figures of one latency. If the latency has no samples, *into remains nil. fio prints zeros
 // for such a latency, for example with gtod_reduce.
-func (d *decoder) latency(into **result.Latency) error {
-	var count int64
+func (d *decoder) latency(into **result.Latency, unitsPerSecond float64) error {
+	count := int64(uncounted)
 	var mean, stddev, minimum, maximum float64
 	l := &result.Latency{}
 	err := d.object(func(name []byte) error {
@@ -418,24 +431,30 @@ func (d *decoder) latency(into **result.Latency) error {
 		case "N":
 			return d.int(&count)
 		case "mean":
-			return d.seconds(&mean)
+			return d.seconds(&mean, unitsPerSecond)
 		case "stddev":
-			return d.seconds(&stddev)
+			return d.seconds(&stddev, unitsPerSecond)
 		case "min":
-			return d.seconds(&minimum)
+			return d.seconds(&minimum, unitsPerSecond)
 		case "max":
-			return d.seconds(&maximum)
+			return d.seconds(&maximum, unitsPerSecond)
 		case "percentile":
-			return d.percentiles(l)
+			return d.percentiles(l, unitsPerSecond)
 		case "bins":
-			return d.bins(l)
+			if unitsPerSecond == 1e9 { // The bins of fio 2 are others.
+				return d.bins(l)
+			}
 		}
 		return d.skip()
 	})
-	if err != nil || count == 0 {
+	if err != nil || count == 0 || maximum == 0 && count == uncounted {
 		return err
 	}
 	l.Moments = result.MomentsFromStddev(count, mean, stddev)
+	if count == uncounted {
+		l.Moments = result.MomentsFromStddev(2, mean, stddev) // The sum of squares is that of one degree of freedom.
+		l.Moments.Count = uncounted
+	}
 	l.Moments.MinSeconds, l.Moments.MaxSeconds = &minimum, &maximum
 	if l.Histogram != nil {
 		l.Percentiles = nil // They follow from the histogram.
@@ -444,20 +463,20 @@ func (d *decoder) latency(into **result.Latency) error {
 	return nil
 }
 
-// percentiles reads an object with a latency in nanoseconds for each percentage.
-func (d *decoder) percentiles(into *result.Latency) error {
+// percentiles reads an object with a latency for each percentage. fio 2 fills the object with 0 %.
+func (d *decoder) percentiles(into *result.Latency, unitsPerSecond float64) error {
 	err := d.object(func(name []byte) error {
 		percent, ok := parse.Float(name)
 		if !ok {
 			return d.unexpected("a percentile", name)
 		}
-		var nanoseconds int64
-		if err := d.int(&nanoseconds); err != nil {
+		var units int64
+		if err := d.int(&units); err != nil || percent == 0 {
 			return err
 		}
 		into.Percentiles = append(into.Percentiles, result.Percentile{
-			Percent: percent, Seconds: float64(nanoseconds) / 1e9,
-			AtLeast: nanoseconds == result.BinNanoseconds(result.NumBins-1),
+			Percent: percent, Seconds: float64(units) / unitsPerSecond,
+			AtLeast: units == result.BinNanoseconds(result.NumBins-1),
 		})
 		return nil
 	})

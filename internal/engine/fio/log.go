@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
@@ -65,8 +63,7 @@ type LogDirection struct {
 	// Series has the bandwidth, the operations or the mean total latency. A log of single operations (without
 	// log_avg_msec) yields both bandwidth and operations, and a latency log of that form also latencies.
 	Series *result.Series
-	// Histogram has all completion latencies of a histogram log, and Windows has them by window. A latency
-	// log of single operations has no Histogram, and its Windows have five seconds each.
+	// Histogram has all completion latencies of a histogram log, and Windows has them by window.
 	Histogram *result.Histogram
 	Windows   []HistogramWindow
 }
@@ -121,10 +118,9 @@ type logParser struct {
 }
 
 type logLines struct {
-	windows []logWindow     // of a windowed log
-	seconds []logSeconds    // of a log of single operations
-	last    int64           // the latest time in a log of single operations, in milliseconds
-	bins    []map[int]int64 // counts by window and bin, of a latency log of single operations
+	windows []logWindow  // of a windowed log
+	seconds []logSeconds // of a log of single operations
+	last    int64        // the latest time in a log of single operations, in milliseconds
 	hist    []HistogramWindow
 }
 
@@ -221,43 +217,7 @@ func (p *logParser) operation(d *logLines, milliseconds, blockBytes, value int64
 	s.bytes += blockBytes
 	s.latencySeconds += float64(value) / 1e9
 	d.last = max(d.last, milliseconds)
-	if p.kind == LatencyLog {
-		d.count(int(milliseconds/(latencyWindow*1000)), result.BinIndex(value))
-	}
 	return nil
-}
-
-// latencyWindow is the length, in seconds, of the windows in which latencies of single operations are
-// counted.
-const latencyWindow = 5
-
-func (d *logLines) count(window, bin int) {
-	for len(d.bins) <= window {
-		d.bins = append(d.bins, map[int]int64{})
-	}
-	d.bins[window][bin]++
-}
-
-// latencyWindows returns the histograms of all windows. It omits the last window if the log ends more than a
-// second before the end of that window.
-func (d *logLines) latencyWindows() ([]HistogramWindow, error) {
-	var windows []HistogramWindow
-	for i, counts := range d.bins {
-		end := float64((i + 1) * latencyWindow)
-		if i == len(d.bins)-1 && float64(d.last)/1e3 < end-1 {
-			break
-		}
-		var bins []result.Bin
-		for _, bin := range slices.Sorted(maps.Keys(counts)) {
-			bins = append(bins, result.Bin{Nanoseconds: result.BinNanoseconds(bin), Count: counts[bin]})
-		}
-		histogram, err := result.NewHistogram(bins)
-		if err != nil {
-			return nil, err
-		}
-		windows = append(windows, HistogramWindow{StartSeconds: end - latencyWindow, EndSeconds: end, Histogram: histogram})
-	}
-	return windows, nil
 }
 
 // histogram reads a line with a histogram: "time, direction, block size, count of bin 0, count of bin 1, …".
@@ -328,10 +288,6 @@ func (p *logParser) log() (*Log, error) {
 			into.Series = p.windowSeries(d.windows, window)
 		default:
 			into.Series = p.operationSeries(d)
-			var err error
-			if into.Windows, err = d.latencyWindows(); err != nil {
-				return nil, &parse.SyntaxError{Want: "a valid histogram", Found: err.Error()}
-			}
 		}
 		log.Directions[name] = into
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/load"
@@ -16,16 +15,29 @@ import (
 
 // section is a job with all its options. An option that the job does not set has the value of the phase.
 type section struct {
-	name                        string
-	pattern                     string // the pattern in fio's spelling
-	random, reads, writes       bool
-	copies                      int
-	smallestBlock, largestBlock int64
-	size                        int64 // the maximum number of bytes of a copy's data; 0 for no limit
-	compressible, dedupe        int32
+	name                  string
+	pattern               string // the pattern in fio's spelling
+	random, reads, writes bool
+	copies                int
+	block                 int64 // the size of operations
+	size                  int64 // the maximum number of bytes of a copy's data; 0 for no limit
+	compressible          int32
+	operations, bandwidth int64 // the rate; both are 0 without a rate
 
 	// options holds the options that all copies share.
 	options []string
+}
+
+// mixOptions returns the share of reads of a mixed load.
+func (s *section) mixOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
+	if !s.reads || !s.writes {
+		return nil
+	}
+	percent := int32(50)
+	if spec.ReadPercent != nil {
+		percent = *spec.ReadPercent
+	}
+	return []string{"--rwmixread=" + strconv.Itoa(int(either(job.ReadPercent, percent)))}
 }
 
 // newSection returns the section of a job. The error says which value is invalid. For numJobs, ioDepth and
@@ -43,28 +55,25 @@ func newSection(spec v1alpha1.Fio, job v1alpha1.FioJob) (section, error) {
 		return section{}, err
 	}
 	if s.writes {
-		s.compressible, s.dedupe = spec.CompressiblePercent, spec.DedupePercent
+		s.compressible = spec.CompressiblePercent
 	}
 	if spec.Size != nil {
 		s.size = spec.Size.Value()
 	}
-	blocks := s.setBlocks(spec, job)
+	s.block = spec.BlockSize.Value()
+	if job.BlockSize != nil {
+		s.block = job.BlockSize.Value()
+	}
 	depth := either(job.IODepth, spec.IODepth)
-	if s.copies <= 0 || depth <= 0 || s.smallestBlock <= 0 {
+	if s.copies <= 0 || depth <= 0 || s.block <= 0 {
 		return section{}, errors.New("numJobs, ioDepth and blockSize must be above 0")
 	}
-	s.options = []string{"--rw=" + s.pattern}
-	if s.reads && s.writes {
-		percent := int32(50)
-		if spec.ReadPercent != nil {
-			percent = *spec.ReadPercent
-		}
-		s.options = append(s.options, "--rwmixread="+strconv.Itoa(int(either(job.ReadPercent, percent))))
-	}
-	s.options = append(s.options, blocks, "--iodepth="+strconv.Itoa(int(depth)))
-	s.options = append(s.options, rateOptions(spec, job)...)
+	s.options = append([]string{"--rw=" + s.pattern}, s.mixOptions(spec, job)...)
+	s.options = append(s.options, "--bs="+strconv.FormatInt(s.block, 10), "--iodepth="+strconv.Itoa(int(depth)))
+	s.operations, s.bandwidth = rateOf(&spec, &job)
+	s.options = append(s.options, s.rateOptions()...)
 	if s.writes {
-		s.options = append(s.options, prefill.ContentOptions(s.compressible, s.dedupe, s.smallestBlock)...)
+		s.options = append(s.options, prefill.ContentOptions(s.compressible, s.block)...)
 	}
 	if s.random {
 		random, err := randomOptions(spec)
@@ -104,46 +113,14 @@ func (s *section) setPattern(pattern v1alpha1.FioPattern) error {
 	return nil
 }
 
-// setBlocks records the block sizes and returns fio's option for them. A size set in the job
-// replaces all block sizes of the phase.
-func (s *section) setBlocks(spec v1alpha1.Fio, job v1alpha1.FioJob) string {
-	size := func(bytes int64) string { return strconv.FormatInt(bytes, 10) }
-	s.smallestBlock = spec.BlockSize.Value()
-	s.largestBlock = s.smallestBlock
+// rateOptions returns fio's options for the rate. fio runs a job with a rate only if another job of the phase has none:
+// otherwise the generator replaces fio.
+func (s *section) rateOptions() []string {
 	switch {
-	case job.BlockSize != nil:
-		s.smallestBlock = job.BlockSize.Value()
-		s.largestBlock = s.smallestBlock
-	case len(spec.BlockSizeSplit) > 0:
-		var parts []string
-		s.smallestBlock, s.largestBlock = spec.BlockSizeSplit[0].Size.Value(), 0
-		for _, part := range spec.BlockSizeSplit {
-			bytes := part.Size.Value()
-			s.smallestBlock, s.largestBlock = min(s.smallestBlock, bytes), max(s.largestBlock, bytes)
-			parts = append(parts, size(bytes)+"/"+strconv.Itoa(int(part.Percent)))
-		}
-		return "--bssplit=" + strings.Join(parts, ":")
-	case spec.BlockSizeMax != nil:
-		s.largestBlock = spec.BlockSizeMax.Value()
-		return "--bsrange=" + size(s.smallestBlock) + "-" + size(s.largestBlock)
-	}
-	return "--bs=" + size(s.smallestBlock)
-}
-
-// rateOptions returns the options for rate limits. fio accepts only one kind of limit, so a limit in the job
-// replaces any limit of the phase.
-func rateOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
-	operations, bandwidth := job.RateIOPS, job.RateBandwidth
-	if operations == nil && bandwidth == nil {
-		operations, bandwidth = spec.RateIOPS, spec.RateBandwidth
-	}
-	switch {
-	case operations != nil && spec.RateProcess == v1alpha1.FioRatePoisson:
-		return []string{"--rate_iops=" + strconv.FormatInt(*operations, 10), "--rate_process=poisson"}
-	case operations != nil:
-		return []string{"--rate_iops=" + strconv.FormatInt(*operations, 10)}
-	case bandwidth != nil:
-		return []string{"--rate=" + strconv.FormatInt(bandwidth.Value(), 10)}
+	case s.operations > 0:
+		return []string{"--rate_iops=" + strconv.FormatInt(s.operations, 10)}
+	case s.bandwidth > 0:
+		return []string{"--rate=" + strconv.FormatInt(s.bandwidth, 10)}
 	}
 	return nil
 }
@@ -161,9 +138,6 @@ func randomOptions(spec v1alpha1.Fio) ([]string, error) {
 			return nil, fmt.Errorf("distribution %q with theta %q must be Zipf, Pareto or Normal, with a theta from 0 to below 1000", d.Type, d.Theta)
 		}
 		options = append(options, "--random_distribution="+name+":"+strconv.FormatFloat(theta, 'f', -1, 64))
-	}
-	if spec.RandomPercent != nil {
-		options = append(options, "--percentage_random="+strconv.Itoa(int(*spec.RandomPercent)))
 	}
 	return options, nil
 }
@@ -203,8 +177,7 @@ func (f *phase) slots(p place.Place) []slot {
 		for i := range job.copies {
 			s := slot{job: job, copy: i, data: prefill.Set{
 				Place: p, Medium: f.medium(p), Use: prefill.Read, Parts: 1,
-				CompressiblePercent: f.spec.CompressiblePercent, DedupePercent: f.spec.DedupePercent,
-				BlockBytes: f.largestBlock(),
+				CompressiblePercent: f.spec.CompressiblePercent, BlockBytes: f.largestBlock(),
 			}}
 			switch {
 			case job.writes:
@@ -227,7 +200,7 @@ func (f *phase) slots(p place.Place) []slot {
 func (f *phase) largestBlock() int64 {
 	var largest int64
 	for _, job := range f.jobs {
-		largest = max(largest, job.largestBlock)
+		largest = max(largest, job.block)
 	}
 	return largest
 }
@@ -257,7 +230,7 @@ func (s *slot) share(i, n int, writes bool) {
 // blocks, and limits the size to that of the phase, if the phase sets one. A copy that works on objects gets at
 // least one whole object, even if the phase sets a smaller size.
 func (s *slot) limit(i, length int64) {
-	length -= length % s.job.largestBlock
+	length -= length % s.job.block
 	s.offset = s.data.OffsetBytes(s.part) + i*length
 	s.size = length
 	if s.job.size > 0 {
@@ -284,7 +257,7 @@ func (s *slot) options(seed uint32) []string {
 		argv = append(argv, "--offset="+strconv.FormatInt(s.offset, 10))
 	}
 	argv = append(argv, "--size="+strconv.FormatInt(s.size, 10), "--randseed="+strconv.FormatUint(uint64(seed), 10))
-	if s.job.random && s.size/s.job.smallestBlock > maxMapBlocks {
+	if s.job.random && s.size/s.job.block > maxMapBlocks {
 		argv = append(argv, "--norandommap=1")
 	}
 	return argv

@@ -43,7 +43,7 @@ func (l *live) Line(line []byte) (parse.Rate, bool) {
 		return l.report(append(l.open, '}'))
 	case l.inside && (len(l.open)+len(line) >= maxSnapshot || (len(line) > 0 && line[0] == '{')):
 		l.inside = false
-	case l.inside && len(line) > 0 && isMessage(line):
+	case l.inside && len(line) > 0 && parse.IsMessage(line):
 	case l.inside:
 		l.open = append(append(l.open, line...), '\n')
 	case string(line) == "{":
@@ -85,9 +85,8 @@ func (l *live) report(document []byte) (parse.Rate, bool) {
 
 // readSnapshot reads a report and adds up all jobs.
 func readSnapshot(document []byte) (*snapshot, error) {
-	r := &report{format: JSONFormat}
-	d := &decoder{Decoder: parse.NewJSONDecoder(document), document: document, firstLine: 1}
-	if err := d.report(r); err != nil {
+	r, err := readReport(document, 1)
+	if err != nil {
 		return nil, err
 	}
 	s := &snapshot{milliseconds: r.milliseconds, parts: map[result.DirectionName]direction{}}
@@ -246,7 +245,7 @@ func (k *keeper) take(line []byte) {
 	case !k.inside:
 		_, _ = k.around.Write(line)
 		return
-	case isMessage(line):
+	case parse.IsMessage(line):
 		_, _ = k.around.Write(line)
 		return
 	}

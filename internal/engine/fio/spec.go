@@ -72,11 +72,13 @@ func writes(p v1alpha1.FioPattern) bool {
 // isClosedLoop reports whether at least one job offers no rate. One such job is enough, because the
 // percentiles include its operations.
 func (s phaseSpec) isClosedLoop() bool {
-	if s.RateIOPS != nil || s.RateBandwidth != nil {
-		return false
+	jobs := s.Jobs
+	if len(jobs) == 0 {
+		jobs = []v1alpha1.FioJob{{}}
 	}
-	return len(s.Jobs) == 0 || slices.ContainsFunc(s.Jobs, func(job v1alpha1.FioJob) bool {
-		return job.RateIOPS == nil && job.RateBandwidth == nil
+	return slices.ContainsFunc(jobs, func(job v1alpha1.FioJob) bool {
+		operations, bytes := rateOf(s.Fio, &job)
+		return operations == 0 && bytes == 0
 	})
 }
 

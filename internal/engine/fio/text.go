@@ -7,13 +7,15 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// ParseText reads the plain output of fio 3 (--output-format=normal).
+// ParseText reads the plain output of fio 2 or 3 (--output-format=normal).
 //
 // Bytes and latencies in this output are rounded, and the result has warnings about that. Operations and run
 // times are exact. If all operations have the same size and were neither short nor dropped, ParseText normally
@@ -21,11 +23,16 @@ import (
 // jobs cannot be combined. It does not have the number of latency samples either, so ParseText uses the number
 // of operations. [parse.Format] describes the errors that ParseText returns.
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
+	return parse.OnlyPart(textParts(r, options))
+}
+
+func textParts(r io.Reader, options parse.Options) ([]parse.Part, error) {
 	p := &textParser{
 		lines:      parse.NewLines(r),
 		report:     report{format: TextFormat},
 		heads:      map[jobKey]*head{},
 		openGroups: map[int]bool{},
+		servers:    map[string]bool{},
 	}
 	for p.lines.Next() {
 		if err := p.line(p.lines.Bytes()); err != nil {
@@ -35,7 +42,7 @@ func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	if err := p.lines.Err(); err != nil {
 		return nil, err
 	}
-	return p.result(options)
+	return p.parts(options)
 }
 
 // maxPercentiles limits a list of percentiles. fio's own limit is 20.
@@ -51,6 +58,7 @@ type jobKey struct {
 type head struct {
 	settings   map[string]string
 	blockBytes [3]int64 // sizes for reads, writes and trims; 0 if the size varies or is unknown
+	several    bool     // whether the head is that of jobs with several sizes
 }
 
 // A jobReport is the printed report of a job.
@@ -95,6 +103,7 @@ type textParser struct {
 	openGroups map[int]bool // the groups whose summary was not read yet
 	anySummary bool
 	killedLine int
+	servers    map[string]bool // the hosts of the servers of fio, if a client printed the output
 
 	job       *jobReport        // the report that is being read
 	direction *printedDirection // the direction that is being read
@@ -103,6 +112,10 @@ type textParser struct {
 }
 
 func (p *textParser) line(line []byte) error {
+	server, line := cutServer(line)
+	if server != "" && len(p.servers) < maxJobs {
+		p.servers[server] = true
+	}
 	text := bytes.TrimSpace(line)
 	switch {
 	case len(text) == 0:
@@ -111,7 +124,7 @@ func (p *textParser) line(line []byte) error {
 		return p.jobLine(line)
 	case bytes.Contains(line, []byte(": (g=")):
 		return p.headLine(line)
-	case isFIO3(text):
+	case isVersion(text):
 		p.version = parse.Excerpt(text)
 		return nil
 	case isKill(line):
@@ -119,13 +132,39 @@ func (p *textParser) line(line []byte) error {
 		return nil
 	case bytes.HasPrefix(line, []byte("Run status group ")):
 		return p.summaryLine(line)
-	case p.job != nil && line[0] == ' ':
+	case p.job != nil && (line[0] == ' ' || line[0] == '\t' || isReportLine(text)):
 		return p.within(text)
 	}
 	if !isProgress(line) {
 		p.notes.Add(result.WarnUnrecognizedLine, p.lines.Number(), text)
 	}
 	return nil
+}
+
+// cutServer cuts the name of a server of fio from a line of a client: "<host> " before a line, or the line
+// "hostname=host, be=0, …" about the connection.
+func cutServer(line []byte) (server string, rest []byte) {
+	if name, ok := bytes.CutPrefix(line, []byte("hostname=")); ok && bytes.Contains(name, []byte(", be=")) {
+		name, _, _ = bytes.Cut(name, []byte(","))
+		return string(name), nil
+	}
+	if name, rest, ok := bytes.Cut(line, []byte("> ")); ok && len(name) > 1 && name[0] == '<' && !bytes.ContainsAny(name[1:], "< ") {
+		return string(name[1:]), rest
+	}
+	return "", line
+}
+
+// isReportLine recognises a line within a report that lost its indentation, as in some forums and mails.
+func isReportLine(text []byte) bool {
+	for _, start := range []string{
+		"read:", "read :", "write:", "trim:", "trim :", "mixed:", "slat (", "clat (", "lat (", "sync (", "clat percentiles", "lat percentiles",
+		"|", "bw (", "iops ", "cpu ", "IO depths ", "submit ", "complete ", "issued ", "latency ", "errors ",
+	} {
+		if bytes.HasPrefix(text, []byte(start)) {
+			return true
+		}
+	}
+	return false
 }
 
 // isProgress recognises lines outside of the reports, such as progress and disk statistics.
@@ -157,6 +196,13 @@ func (p *textParser) headLine(line []byte) error {
 			h.blockBytes[1] = blockBytes(part[4:])
 		case bytes.HasPrefix(part, []byte("(T) ")):
 			h.blockBytes[2] = blockBytes(part[4:])
+		case bytes.Count(part, []byte("/")) == 2: // In fio 2, it is "bs=4K-4K/4K-4K/4K-4K".
+			for i, sizes := range bytes.Split(part, []byte("/")) {
+				from, to, _ := bytes.Cut(sizes, []byte("-"))
+				if bytes.Equal(from, to) {
+					h.blockBytes[i] = parseBytes(string(from))
+				}
+			}
 		default:
 			if key, value, ok := bytes.Cut(part, []byte("=")); ok {
 				h.settings[string(key)] = parse.Excerpt(value)
@@ -218,8 +264,13 @@ func (p *textParser) jobLine(line []byte) error {
 func (p *textParser) begin(j *jobReport) error {
 	p.job, p.direction, p.percentilesOf = j, nil, nil
 	p.openGroups[j.group] = true
+	j.sum = len(p.servers) > 0 && j.name == "All clients"
+	if n := len(p.reports); n > 0 && p.reports[n-1].sum { // The sum ends the report of a client of fio.
+		p.snapshots += n
+		p.reports = nil
+	}
 	for i, earlier := range p.reports {
-		if earlier.name == j.name && earlier.group == j.group && earlier.pid == j.pid {
+		if len(p.servers) == 0 && earlier.name == j.name && earlier.group == j.group && earlier.pid == j.pid {
 			p.reports[i] = j
 			p.snapshots++
 			return nil
@@ -251,8 +302,12 @@ func (p *textParser) within(text []byte) error {
 		return p.percentileLine(text[1:])
 	}
 	for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
-		if rest, ok := bytes.CutPrefix(text, []byte(name)); ok && bytes.HasPrefix(rest, []byte(": IOPS=")) {
+		rest, ok := bytes.CutPrefix(text, []byte(name))
+		switch rest = bytes.TrimLeft(rest, " "); {
+		case ok && bytes.HasPrefix(rest, []byte(": IOPS=")):
 			return p.directionLine(name, rest)
+		case ok && bytes.HasPrefix(rest, []byte(": io=")):
+			return p.oldDirectionLine(name, rest[len(": io="):])
 		}
 	}
 	what, rest, _ := bytes.Cut(text, []byte(" "))
@@ -284,6 +339,31 @@ func (p *textParser) directionLine(name result.DirectionName, rest []byte) error
 	p.direction, p.percentilesOf = &printedDirection{size: parsed, milliseconds: milliseconds}, nil
 	p.job.directions[name] = p.direction
 	return nil
+}
+
+// oldDirectionLine reads the line of fio 2 behind "write: io=": "120000KB, bw=4000.0KB/s, iops=1000, runt=
+// 30000msec". Its KB are KiB.
+func (p *textParser) oldDirectionLine(name result.DirectionName, rest []byte) error {
+	total, rest, _ := bytes.Cut(rest, []byte(","))
+	_, time, _ := bytes.Cut(rest, []byte("runt="))
+	time, okUnit := bytes.CutSuffix(bytes.TrimSpace(time), []byte("msec"))
+	milliseconds, okTime := parse.Int(bytes.TrimSpace(time))
+	parsed, okSize := oldSize(total)
+	if !okUnit || !okTime || !okSize {
+		return p.unexpected("the totals of a direction, such as io=120000KB, … runt= 30000msec")
+	}
+	p.direction, p.percentilesOf = &printedDirection{size: parsed, milliseconds: milliseconds}, nil
+	p.job.directions[name] = p.direction
+	return nil
+}
+
+// oldSize reads a size of fio 2, such as "120000KB", whose KB are KiB.
+func oldSize(text []byte) (size, bool) {
+	digits := bytes.TrimRight(text, "KMGTPB")
+	if unit := text[len(digits):]; len(unit) == 2 {
+		text = append(slices.Clone(text[:len(digits)+1]), "iB"...)
+	}
+	return parseSize(text)
 }
 
 // latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or "percentiles (usec):". It
@@ -369,15 +449,25 @@ func (p *textParser) percentileLine(rest []byte) error {
 		if !ok || !okEnd || !okValue || len(l.percentiles) == maxPercentiles {
 			return p.unexpected("rising percentiles, such as 99.00th=[ 3608]")
 		}
-		l.percentiles = append(l.percentiles, result.Percentile{Percent: percent, Seconds: float64(units) / l.unitsPerSecond})
+		l.percentiles = append(l.percentiles, result.Percentile{
+			Percent: percent, Seconds: float64(units) / l.unitsPerSecond,
+			AtLeast: float64(units) == math.Ceil(float64(result.BinNanoseconds(result.NumBins-1))/1e9*l.unitsPerSecond),
+		})
 	}
 	return nil
 }
 
 // issuedLine reads "rwts: total=0,1200,0,0 short=0,0,0,0 dropped=0,0,0,0". Before fio 3.7, the line was "rwt:
-// total=0,1200,0, short=0,0,0, dropped=0,0,0". Only this line has the exact number of operations.
+// total=0,1200,0, short=0,0,0, dropped=0,0,0", and in fio 2 ": total=r=0/w=1200/d=0, short=r=0/w=0/d=0,
+// drop=r=0/w=0/d=0". Only this line has the exact number of operations.
 func (p *textParser) issuedLine(rest []byte) error {
 	counts := &issued{}
+	if bytes.Contains(rest, []byte("total=r=")) {
+		rest = []byte(strings.NewReplacer("drop=r=", "dropped=", "=r=", "=", "/w=", ",", "/d=", ",").Replace(string(rest)))
+		if !bytes.Contains(rest, []byte("dropped=")) { // before fio 2.1
+			rest = append(rest, ", dropped=0,0,0"...)
+		}
+	}
 	for _, part := range []struct {
 		label string
 		into  *[3]int64
@@ -419,7 +509,7 @@ func (p *textParser) unexpected(want string) error {
 	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
 }
 
-func (p *textParser) result(options parse.Options) (*result.Result, error) {
+func (p *textParser) parts(options parse.Options) ([]parse.Part, error) {
 	noted := &result.Result{}
 	for _, j := range p.reports {
 		if j.issued == nil {
@@ -428,9 +518,16 @@ func (p *textParser) result(options parse.Options) (*result.Result, error) {
 		if err := p.complete(j, noted); err != nil {
 			return nil, err
 		}
+		if j.sum && len(p.reports) > 1 {
+			p.sum = j.job
+			continue
+		}
 		p.jobs = append(p.jobs, j.job)
 	}
 	if !p.anySummary {
+		return nil, p.incomplete(nil)
+	}
+	if len(p.servers) > 1 && p.sum == nil {
 		return nil, p.incomplete(nil)
 	}
 	p.notes.AppendTo(noted)
@@ -440,8 +537,16 @@ func (p *textParser) result(options parse.Options) (*result.Result, error) {
 			Message: fmt.Sprintf("%d earlier reports of the same jobs were left out; each is cumulative", p.snapshots),
 		})
 	}
-	p.warnings = noted.Warnings
-	res, err := p.report.result(options)
+	p.warnings, p.hosts = noted.Warnings, len(p.servers)
+	parts, err := p.report.parts(options)
+	for i := range parts {
+		parts[i].Result, parts[i].Err = p.check(parts[i].Result, parts[i].Err)
+	}
+	return parts, err
+}
+
+// check returns a part, or an error that follows from fio's messages or from the end of the output.
+func (p *textParser) check(res *result.Result, err error) (*result.Result, error) {
 	var inner *parse.IncompleteError
 	switch {
 	case err != nil && !errors.As(err, &inner):
@@ -469,7 +574,7 @@ func (p *textParser) incomplete(partial *result.Result) error {
 // complete sets the options and the figures of a job from its head and its report. It adds warnings about
 // rounded figures to the given result.
 func (p *textParser) complete(j *jobReport, noted *result.Result) error {
-	h := p.heads[jobKey{j.name, j.group}]
+	h := p.headOf(j)
 	if h != nil {
 		j.options = h.settings
 	}
@@ -494,6 +599,10 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 		if warning != nil {
 			noted.Warn(result.Warning{Code: warning.Code, Message: string(name) + ": " + warning.Message, Line: j.line})
 		}
+		if h != nil && h.several {
+			noted.Warn(result.Warning{Code: result.WarnBlockSizes, Line: j.line, Message: fmt.Sprintf(
+				"%s: one report of operations of several block sizes, %d bytes on average", name, d.Bytes/d.Operations)})
+		}
 		d.SubmissionLatency = printed.submission.latency(d.Operations)
 		d.CompletionLatency = printed.completion.latency(d.Operations)
 		d.Latency = printed.total.latency(d.Operations)
@@ -506,6 +615,29 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 		j.job.directions[name] = d
 	}
 	return nil
+}
+
+// headOf returns what the heads of all jobs say in common that a report covers; nil without a head. With
+// group_reporting, the report of a group has the name of its first job.
+func (p *textParser) headOf(j *jobReport) *head {
+	own := p.heads[jobKey{j.name, j.group}]
+	if own == nil || j.copies < 2 {
+		return own
+	}
+	common := &head{settings: maps.Clone(own.settings), blockBytes: own.blockBytes}
+	for key, other := range p.heads {
+		reported := func(r *jobReport) bool { return r.name == key.name && r.group == key.group }
+		if key.group != j.group || slices.ContainsFunc(p.reports, reported) {
+			continue
+		}
+		maps.DeleteFunc(common.settings, func(name, value string) bool { return other.settings[name] != value })
+		for i, size := range other.blockBytes {
+			if size != common.blockBytes[i] {
+				common.blockBytes[i], common.several = 0, true
+			}
+		}
+	}
+	return common
 }
 
 // describe returns what the head and the report say about the load. Both lack most options.

@@ -67,10 +67,9 @@ type Run struct {
 	ID string
 	// IOTotalBytes is the number of bytes that rbd bench moves if the phase does not set one.
 	IOTotalBytes int64
-	// EveryOperation requests a log with the latency of each operation, instead of a mean for each second. An
-	// engine ignores the request if it has no such log, if a job has no rate limit, if the phase's rates and
-	// duration would make the log too large, or if the phase is too long.
-	EveryOperation bool
+	// Windows requests the latency histogram of each five seconds. An engine ignores the request if it has
+	// no such histograms, if a job has no rate, or if the phase is too long.
+	Windows bool
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.
 	Switched bool
@@ -78,17 +77,23 @@ type Run struct {
 
 // Validate returns an error if the ID does not have the required form.
 func (r Run) Validate() error {
-	if pattern := `^[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?$`; !regexp.MustCompile(pattern).MatchString(r.ID) {
-		return fmt.Errorf("the ID of the run, %.60q, must match %s", r.ID, pattern)
+	if !runID.MatchString(r.ID) {
+		return fmt.Errorf("the ID of the run, %.60q, must match %s", r.ID, runID)
 	}
 	return nil
 }
 
+// These are the forms of run IDs and of words. Every pass of the controller checks them.
+var (
+	runID    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?$`)
+	wordForm = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?)?$`)
+)
+
 // CheckWord returns an error unless the word is empty or has at most 32 lower-case letters, digits and
 // dashes, without a dash at either end. The error begins with the given name.
 func CheckWord(name, word string) error {
-	if pattern := `^([a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?)?$`; !regexp.MustCompile(pattern).MatchString(word) {
-		return fmt.Errorf("%s, %.60q, must match %s", name, word, pattern)
+	if !wordForm.MatchString(word) {
+		return fmt.Errorf("%s, %.60q, must match %s", name, word, wordForm)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (v FieldValue) Count() int32 { return int32(min(max(v.Number, 0), math.MaxI
 
 // Traits are the properties of a load that other packages need to know.
 type Traits struct {
-	// BlockBytes is the phase's field blockSize or ioSize. It ignores fio's blockSizeMax and blockSizeSplit.
+	// BlockBytes is the phase's field blockSize or ioSize.
 	// OperationBytes is the blockSize of the first job if that job sets one, and otherwise BlockBytes.
 	BlockBytes, OperationBytes int64
 	// Ramp is the time at the beginning that is not measured.

@@ -19,26 +19,16 @@ const bufferSize = 16 << 10
 
 // Lines reads lines of bounded length without an allocation for each line.
 type Lines struct {
-	reader  *bufio.Reader
-	maximum int
-	trim    func(line []byte) []byte
-	long    []byte // memory for lines that are longer than the reader's buffer
-	line    []byte
-	open    bool // whether the output ends without a newline after the line
-	number  int
-	err     error
+	reader *bufio.Reader
+	long   []byte // memory for lines that are longer than the reader's buffer
+	line   []byte
+	open   bool // whether the output ends without a newline after the line
+	number int
+	err    error
 }
 
 // NewLines returns a reader of lines of at most [MaxLine] bytes.
-func NewLines(r io.Reader) *Lines { return newLines(r, MaxLine, trimLine) }
-
-// NewDocumentLines returns a reader of lines of at most [MaxDocument] bytes, since a whole JSON
-// document may be on one line.
-func NewDocumentLines(r io.Reader) *Lines { return newLines(r, MaxDocument, trimEnd) }
-
-func newLines(r io.Reader, maximum int, trim func([]byte) []byte) *Lines {
-	return &Lines{reader: bufio.NewReaderSize(r, bufferSize), maximum: maximum, trim: trim}
-}
+func NewLines(r io.Reader) *Lines { return &Lines{reader: bufio.NewReaderSize(r, bufferSize)} }
 
 // Next advances to the next line. It returns false at the end and after an error.
 func (l *Lines) Next() bool {
@@ -70,8 +60,8 @@ func (l *Lines) unusual(line []byte, err error) []byte {
 	case len(line) == 0:
 		l.err = err
 		return nil
-	case len(line) > l.maximum:
-		l.err = &SyntaxError{Line: l.number + 1, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
+	case len(line) > MaxLine:
+		l.err = &SyntaxError{Line: l.number + 1, Want: fmt.Sprintf("a line of at most %d bytes", MaxLine), Found: "a longer one"}
 		return nil
 	}
 	l.err = err // With an error, this line is the last one.
@@ -93,7 +83,7 @@ func (l *Lines) Explain(err error) error {
 func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	l.long = append(l.long[:0], piece...)
 	err := bufio.ErrBufferFull
-	for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= l.maximum {
+	for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= MaxLine {
 		piece, err = l.reader.ReadSlice('\n')
 		l.long = append(l.long, piece...)
 	}
@@ -120,11 +110,7 @@ func trimEnd(line []byte) []byte {
 
 // Bytes returns the current line without its line ending. A reader from [NewLines] also removes text that
 // a terminal would have overwritten. The line is valid until the next call of Next.
-func (l *Lines) Bytes() []byte { return l.trim(l.line) }
-
-// Raw returns the current line without its newline, but with its carriage returns. It does not
-// scan the line, and suits callers that look at each character anyway.
-func (l *Lines) Raw() []byte { return l.line }
+func (l *Lines) Bytes() []byte { return trimLine(l.line) }
 
 // Number returns the number of the current line, from 1.
 func (l *Lines) Number() int { return l.number }
@@ -191,3 +177,25 @@ func Field(line []byte) (field, rest []byte) {
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+
+// SplitLines returns the offsets of the lines that begin a run. A command that was typed on the line before
+// belongs to that run, too.
+func SplitLines(text []byte, begins func(line []byte) bool) []int {
+	var starts []int
+	at, command := 0, -1 // command is the offset of the previous line if it is a command; otherwise -1
+	for line := range bytes.Lines(text) {
+		if begins(bytes.TrimSpace(line)) {
+			start := at
+			if command >= 0 {
+				start = command
+			}
+			starts = append(starts, start)
+		}
+		command = -1
+		if bytes.Contains(line, []byte("rados ")) && bytes.Contains(line, []byte(" bench ")) || bytes.Contains(line, []byte("rbd bench")) {
+			command = at
+		}
+		at += len(line)
+	}
+	return starts
+}

@@ -19,16 +19,21 @@ type Rate struct {
 
 // Counted holds the work that an engine did in an interval.
 type Counted struct {
-	Seconds float64
+	Seconds float64 `json:"seconds"`
 	// Taken is when the interval ended, by the machine's clock. It is zero if the interval ended when the
 	// engine printed the line.
-	Taken time.Time
+	Taken time.Time `json:"taken"`
 	result.Done
-	Read, Write *result.Done // nil unless the engine did both, and counts reads and writes separately
+	// Read and Write are nil unless the engine did both, and counts reads and writes separately.
+	Read  *result.Done `json:"read,omitempty"`
+	Write *result.Done `json:"write,omitempty"`
+	// Lateness is that of [result.Second].
+	Lateness *result.Histogram `json:"lateness,omitempty"`
 }
 
-// maxDelay is the longest plausible time between the end of an interval and the reading of its line.
-const maxDelay = 5 * time.Second
+// maxDelay is the longest plausible time between the end of an interval and the reading of its line. The generator of
+// an open loop prints a line up to 30 s late, because it waits for the operations that were due in the interval.
+const maxDelay = 40 * time.Second
 
 // Delay returns the time from the end of the interval to now, when its line is read. It returns 0 if that
 // time is unknown, negative (the clock was set back), or above maxDelay.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -23,9 +25,85 @@ type Options struct {
 	// OperationBytes is the size of each operation; 0 if unknown. An output that is cut off may lack this
 	// size.
 	OperationBytes int64
-	// Group selects the jobs of one group of a fio run. If it is nil, an output with several groups is
-	// refused, because groups may run one after the other.
-	Group *int
+	// Job selects the jobs of fio with this name, or those of a group, such as "group 1"; "" for all.
+	Job string
+}
+
+// Part is what the jobs of a run did together: at the same time, and in the directions that belong together.
+type Part struct {
+	// Group and Jobs name the jobs of fio; both are empty for other engines.
+	Group string
+	Jobs  []string
+	// Verification says that the part has the reads of the verification of what the jobs wrote before.
+	Verification bool
+	// Err is the error of this part alone.
+	Result *result.Result
+	// Figures are set instead of Result if the output is not whole, but has some figures.
+	Figures *Figures
+	Err     error
+}
+
+// Figures are what is left of the output of a run of which someone kept some lines, as by `rados bench … | grep
+// Bandwidth`. A figure is 0 if it is unknown.
+type Figures struct {
+	Direction                             result.DirectionName // "" if unknown
+	BytesPerSecond, OperationsPerSecond   float64
+	MeanLatencySeconds, MaxLatencySeconds float64
+}
+
+// SomeFigures returns the part for an output of which only some figures are left. Its result names the tool, and
+// has no operations.
+func SomeFigures(tool result.Tool, format string, figures *Figures) Part {
+	return Part{Figures: figures, Result: &result.Result{
+		SchemaVersion: result.SchemaVersion, Source: result.Source{Tool: tool, Format: format}, Clients: 1,
+		Jobs: []result.Job{{Partial: true}},
+	}}
+}
+
+// OnlyPart returns the result of a run with one part. It refuses several parts, which ran one after the other:
+// their rates cannot be added up.
+func OnlyPart(parts []Part, err error) (*result.Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(parts) == 1 && parts[0].Figures != nil:
+		return nil, &SyntaxError{Want: "the whole output of a run", Found: "some lines of its summary"}
+	case len(parts) == 1:
+		return parts[0].Result, parts[0].Err
+	}
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.Name()
+	}
+	return nil, &SyntaxError{Want: "jobs that ran together, or the choice of a job", Found: strings.Join(names, "; ")}
+}
+
+// Name describes the part within its run.
+func (p Part) Name() string {
+	jobs := p.Jobs
+	if len(jobs) > maxNames {
+		jobs = append(slices.Clone(jobs[:maxNames]), "…")
+	}
+	name := Excerpt([]byte(strings.Join(jobs, ", ")))
+	if p.Group != "" {
+		name = p.Group + " (" + name + ")"
+	}
+	if p.Verification {
+		name += ", verification"
+	}
+	return name
+}
+
+// maxNames is the number of jobs whose names are listed.
+const maxNames = 4
+
+// NoJobError is the error for an output without the wanted job.
+type NoJobError struct{ Job, Found string }
+
+// Error implements error.
+func (e *NoJobError) Error() string {
+	return fmt.Sprintf("want a job or a group named %q, found %s", e.Job, e.Found)
 }
 
 // MinimumShare is the least share of the requested time that a valid run lasts. Engines may end slightly
@@ -41,10 +119,17 @@ type Format struct {
 	// Detect reports whether an output has this format. Its argument is the first [HeadBytes] bytes of the
 	// output, or all of a shorter output.
 	Detect func(head []byte) bool
+	// Words are names directly in the JSON of a run, by any of which it is recognised; none for another format.
+	Words []string
 	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the format, or if
 	// its figures are impossible. It is an [*IncompleteError] if the output has the format, but the run must
 	// not be compared with other runs. Any other error comes from the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
+	// Parts is like Parse, for an output whose jobs may not have run together. It is nil for a format whose
+	// outputs have one part.
+	Parts func(r io.Reader, options Options) ([]Part, error)
+	// Split returns the offsets, in order, at which runs begin in a text with one or several outputs.
+	Split func(text []byte) []int
 	// NewLive returns a reader of the output during one run. It is nil for a format that cannot be read
 	// before the run ends.
 	NewLive func() Live

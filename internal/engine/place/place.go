@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -63,8 +62,6 @@ type Image struct {
 	SizeBytes int64
 	// ObjectSizeBytes is the size of an image's objects: a power of two, or 0 for the cluster's default.
 	ObjectSizeBytes int64
-	// Features lists image features for `rbd create --image-feature`; nil for the cluster's default.
-	Features []string
 	// Shared says that all clients work on one image.
 	Shared bool
 	// RolledBack says that images are rolled back to their prefilled data before each run, if phases
@@ -74,34 +71,11 @@ type Image struct {
 
 // ImageOf returns the image that a target describes.
 func ImageOf(image v1alpha1.Image) Image {
-	var features []string
-	for _, f := range image.Features {
-		features = append(features, featureName(f))
-	}
 	return Image{
 		SizeBytes:       image.Size.Value(),
 		ObjectSizeBytes: image.ObjectSize.Value(),
-		Features:        features,
 		Shared:          image.Sharing == v1alpha1.ImageSharingClients,
 	}
-}
-
-func featureName(feature v1alpha1.ImageFeature) string {
-	switch feature {
-	case v1alpha1.ImageFeatureLayering:
-		return "layering"
-	case v1alpha1.ImageFeatureExclusiveLock:
-		return "exclusive-lock"
-	case v1alpha1.ImageFeatureObjectMap:
-		return "object-map"
-	case v1alpha1.ImageFeatureFastDiff:
-		return "fast-diff"
-	case v1alpha1.ImageFeatureDeepFlatten:
-		return "deep-flatten"
-	case v1alpha1.ImageFeatureJournaling:
-		return "journaling"
-	}
-	return string(feature) // Admission refuses it, and so does Validate unless it is in lower case.
 }
 
 // ObjectPool returns the pool for objects outside of images: the pool that stores the data.
@@ -132,11 +106,15 @@ func (p Place) ObjectNamespace(what string) string {
 	return begin + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
+// These are the forms of names. Every pass of the controller validates places.
+var (
+	word = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	path = regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
+)
+
 // Validate returns an error if a field is missing or out of range, or if a name contains characters that an
 // engine may interpret. fio, for example, interprets colons and dollar signs.
 func (p Place) Validate() error {
-	word := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	path := regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
 	var errs []error
 	check := func(name, value string, pattern *regexp.Regexp, maximum int) {
 		if value != "" && (len(value) > maximum || !pattern.MatchString(value)) {
@@ -151,12 +129,6 @@ func (p Place) Validate() error {
 	check("Namespace", p.Namespace, word, 64)
 	check("Directory", p.Directory, path, 256)
 	check("Device", p.Device, path, 256)
-	if slices.Contains(p.Image.Features, "") {
-		errs = append(errs, errors.New("a feature has no name"))
-	}
-	for _, f := range p.Image.Features {
-		check("feature", f, regexp.MustCompile(`^[a-z]+(-[a-z]+)?$`), 32)
-	}
 	if p.Owner == "" {
 		errs = append(errs, errors.New("no owner is set"))
 	}

@@ -31,7 +31,6 @@ func TestValidate(t *testing.T) {
 		"a folder by its own":            {func(p *Place) { p.Pool, p.Directory = "", "data" }, "must match"},
 		"an owner that is too long":      {func(p *Place) { p.Owner = strings.Repeat("a", 25) }, "at most 24"},
 		"a client that there is not":     {func(p *Place) { p.Client = 3 }, "the client's index is 3, and must be from 0 to 2"},
-		"a feature that is an option":    {func(p *Place) { p.Image.Features = []string{"--pool"} }, "must match"},
 		"a namespace of two words":       {func(p *Place) { p.Namespace = "a b" }, "must match"},
 		"a dataset of less than nothing": {func(p *Place) { p.DatasetBytes = -1 }, "must not be negative"},
 		"a user with a null byte":        {func(p *Place) { p.CephUser = "client.io\x00" }, "must match"},
@@ -61,19 +60,11 @@ func TestNames(t *testing.T) {
 func TestImageOf(t *testing.T) {
 	got := ImageOf(v1alpha1.Image{
 		Size: resource.MustParse("10Gi"), ObjectSize: resource.MustParse("64Ki"), Sharing: v1alpha1.ImageSharingClients,
-		Features: []v1alpha1.ImageFeature{
-			v1alpha1.ImageFeatureLayering, v1alpha1.ImageFeatureExclusiveLock, v1alpha1.ImageFeatureObjectMap,
-			v1alpha1.ImageFeatureFastDiff, v1alpha1.ImageFeatureDeepFlatten, v1alpha1.ImageFeatureJournaling,
-		},
 	})
 	want := Image{
 		SizeBytes: 10 << 30, ObjectSizeBytes: 64 << 10, Shared: true,
-		Features: []string{"layering", "exclusive-lock", "object-map", "fast-diff", "deep-flatten", "journaling"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := ImageOf(v1alpha1.Image{}); got.Features != nil {
-		t.Errorf("features %v where the cluster decides", got.Features)
 	}
 }

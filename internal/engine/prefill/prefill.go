@@ -70,8 +70,8 @@ type Set struct {
 	// BlockBytes is the size of the largest operation. It applies only to Objects, because an operation
 	// must fit into one object.
 	BlockBytes int64
-	// CompressiblePercent and DedupePercent say how much of the data can be compressed or deduplicated.
-	CompressiblePercent, DedupePercent int32
+	// CompressiblePercent says how much of the data can be compressed.
+	CompressiblePercent int32
 }
 
 // PartBytes returns the size of each part: DatasetBytes divided by the number of parts. A shared image has
@@ -132,9 +132,6 @@ func (s Set) base() string {
 	if s.CompressiblePercent > 0 {
 		base += fmt.Sprintf("-c%d", s.CompressiblePercent)
 	}
-	if s.DedupePercent > 0 {
-		base += fmt.Sprintf("-d%d", s.DedupePercent)
-	}
 	return base
 }
 
@@ -169,19 +166,29 @@ func (s Set) deviceBytes() int64 {
 	return s.PartBytes()
 }
 
+// Target returns the name of an image, the path of a file or device, or the prefix of the names of objects.
+func (s Set) Target(part int) string {
+	switch s.Medium {
+	case File:
+		return path.Join(s.Place.Directory, s.name(part))
+	case Device:
+		return s.Place.Device
+	case Image, Objects:
+	}
+	return s.name(part)
+}
+
 // Options returns the fio options that select the image, objects, file or device of a part. The caller adds
 // offset, size and number of objects.
 func (s Set) Options(part int) []string {
 	switch s.Medium {
 	case Image:
-		return []string{"--rbdname=" + s.name(part)}
+		return []string{"--rbdname=" + s.Target(part)}
 	case Objects:
 		// fio replaces $filenum with the number of the object.
-		return []string{"--filename_format=" + s.name(part) + "$filenum"}
-	case File:
-		return []string{"--filename=" + path.Join(s.Place.Directory, s.name(part))}
-	case Device:
-		return []string{"--filename=" + s.Place.Device}
+		return []string{"--filename_format=" + s.Target(part) + "$filenum"}
+	case File, Device:
+		return []string{"--filename=" + s.Target(part)}
 	}
 	return nil
 }
@@ -203,23 +210,18 @@ func (s Set) EngineOptions() []string {
 	return nil
 }
 
-// ContentOptions returns the fio options for the contents of writes. smallestBlock is in bytes.
-func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int64) []string {
-	if compressiblePercent == 0 && dedupePercent == 0 {
+// ContentOptions returns the fio options for the contents of writes. block is in bytes.
+func ContentOptions(compressiblePercent int32, block int64) []string {
+	if compressiblePercent == 0 {
 		// By default, fio writes random bytes and changes some of them for each write. Such bytes are
 		// incompressible, and take less of the client's CPU time than fresh random bytes.
 		return nil
 	}
-	options := []string{"--refill_buffers=1"}
-	if compressiblePercent > 0 {
-		options = append(options,
-			"--buffer_compress_percentage="+strconv.Itoa(int(compressiblePercent)),
-			"--buffer_compress_chunk="+strconv.FormatInt(min(4096, smallestBlock), 10))
+	return []string{
+		"--refill_buffers=1",
+		"--buffer_compress_percentage=" + strconv.Itoa(int(compressiblePercent)),
+		"--buffer_compress_chunk=" + strconv.FormatInt(min(4096, block), 10),
 	}
-	if dedupePercent > 0 {
-		options = append(options, "--dedupe_percentage="+strconv.Itoa(int(dedupePercent)))
-	}
-	return options
 }
 
 // Dataset returns the commands and properties of the set.
@@ -278,9 +280,6 @@ func (s Set) create(part int) task.Command {
 	if size := s.Place.Image.ObjectSizeBytes; size > 0 {
 		argv = append(argv, "--object-size="+strconv.FormatInt(size, 10)+"B")
 	}
-	for _, feature := range s.Place.Image.Features {
-		argv = append(argv, "--image-feature="+feature)
-	}
 	if s.Place.DataPool != "" {
 		argv = append(argv, "--data-pool="+s.Place.DataPool)
 	}
@@ -303,7 +302,7 @@ func (s Set) fill(part int) task.Command {
 	}
 	argv = append(argv, s.Options(part)...)
 	if s.Medium != Device {
-		argv = append(argv, ContentOptions(s.CompressiblePercent, s.DedupePercent, block)...)
+		argv = append(argv, ContentOptions(s.CompressiblePercent, block)...)
 	}
 	return task.Command{Argv: argv}
 }

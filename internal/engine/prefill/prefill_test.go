@@ -17,7 +17,7 @@ const gibibyte = 1 << 30
 func pool() place.Place {
 	return place.Place{
 		CephUser: "io", Pool: "p", Owner: "cephtune-1", Client: 2, Clients: 3, DatasetBytes: gibibyte,
-		Image: place.Image{SizeBytes: 10 * gibibyte, ObjectSizeBytes: 4 << 20, Features: []string{"layering", "exclusive-lock"}},
+		Image: place.Image{SizeBytes: 10 * gibibyte, ObjectSizeBytes: 4 << 20},
 	}
 }
 
@@ -28,19 +28,19 @@ func claim() place.Place {
 func TestImages(t *testing.T) {
 	p := pool()
 	p.DataPool = "ec"
-	name := func(part string) string { return "--image=cephtune-1-2-w2x512m-c50-d10-" + part }
+	name := func(part string) string { return "--image=cephtune-1-2-w2x512m-c50-" + part }
 	create := func(part string) task.Command {
 		return task.Command{Argv: []string{
 			"rbd", "--id=io", "create", "--pool=p", name(part), "--size=536870912B", "--object-size=4194304B",
-			"--image-feature=layering", "--image-feature=exclusive-lock", "--data-pool=ec",
+			"--data-pool=ec",
 		}, Accept: []int{17}}
 	}
 	fill := func(part string) task.Command {
 		return task.Command{Argv: []string{
 			"fio", "--eta=never", "--name=fill", "--rw=write", "--bs=4194304", "--iodepth=16", "--size=536870912",
 			"--ioengine=rbd", "--direct=1", "--end_fsync=1", "--clientname=io", "--pool=p", "--busy_poll=0",
-			"--rbdname=cephtune-1-2-w2x512m-c50-d10-" + part,
-			"--refill_buffers=1", "--buffer_compress_percentage=50", "--buffer_compress_chunk=4096", "--dedupe_percentage=10",
+			"--rbdname=cephtune-1-2-w2x512m-c50-" + part,
+			"--refill_buffers=1", "--buffer_compress_percentage=50", "--buffer_compress_chunk=4096",
 		}}
 	}
 	lock := func(part string) task.Command {
@@ -53,16 +53,16 @@ func TestImages(t *testing.T) {
 		return task.Command{Argv: []string{
 			"fio", "--eta=never", "--name=warm", "--rw=read", "--bs=4194304", "--iodepth=16", "--size=536870912",
 			"--ioengine=rbd", "--direct=1", "--clientname=io", "--pool=p", "--busy_poll=0",
-			"--rbdname=cephtune-1-2-w2x512m-c50-d10-" + part,
+			"--rbdname=cephtune-1-2-w2x512m-c50-" + part,
 		}}
 	}
 	want := load.Dataset{
-		Key: "image-w2x512m-c50-d10", Bytes: gibibyte,
+		Key: "image-w2x512m-c50", Bytes: gibibyte,
 		Commands: []task.Command{create("0"), fill("0"), create("1"), fill("1")},
 		Warm:     []task.Command{read("0"), read("1")},
 		Remove:   []task.Command{lock("0"), remove("0"), lock("1"), remove("1")},
 	}
-	set := Set{Place: p, Medium: Image, Use: Write, Parts: 2, CompressiblePercent: 50, DedupePercent: 10}
+	set := Set{Place: p, Medium: Image, Use: Write, Parts: 2, CompressiblePercent: 50}
 	if diff := cmp.Diff(want, set.Dataset()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

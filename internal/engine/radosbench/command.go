@@ -21,9 +21,6 @@ const (
 	// week is the time limit, in seconds, of a prefill and of a read that warms caches. The number of objects,
 	// or the task's deadline, ends both earlier.
 	week = 7 * 24 * 3600
-	// minimumSeconds is the shortest valid measurement of a phase that ends at MaxObjects. It excludes the
-	// ramp.
-	minimumSeconds = 30
 	// fillBytes is how many bytes of a prefill are in flight at most, in the client's memory. A larger
 	// operation is in flight alone.
 	fillBytes = 64 << 20
@@ -38,9 +35,7 @@ const (
 
 // phase is a phase of rados bench.
 //
-// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. The field runName
-// of the spec becomes part of the namespace's name, so phases with different values have different namespaces.
-// The objects of a run are removed after the run. rados bench names objects by host name and process ID, but
+// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. The objects of a run are removed after the run. rados bench names objects by host name and process ID, but
 // records only the process ID. In a shared namespace, two clients could mistake each other's objects for their
 // own. Separate namespaces also make it possible to remove the objects of a killed run, which leaves no
 // metadata object.
@@ -75,9 +70,6 @@ func New(spec v1alpha1.RadosBench) (load.Load, error) {
 	case b.spec.Mode != v1alpha1.RadosBenchWrite && b.spec.Mode != v1alpha1.RadosBenchSeq && b.spec.Mode != v1alpha1.RadosBenchRand:
 		return nil, fmt.Errorf("mode %q must be Write, Seq or Rand", spec.Mode)
 	}
-	if err := load.CheckWord("runName", spec.RunName); err != nil {
-		return nil, err
-	}
 	return b, nil
 }
 
@@ -109,20 +101,13 @@ func (b *phase) key(p place.Place) string {
 			kind += flag[len("--write"):]
 		}
 	}
-	key := fmt.Sprintf("rados-%s-%dx%d-%d", kind, b.objects(p), b.objectBytes, b.blockBytes)
-	if b.spec.RunName != "" {
-		key += "-" + b.spec.RunName
-	}
-	return key
+	return fmt.Sprintf("rados-%s-%dx%d-%d", kind, b.objects(p), b.objectBytes, b.blockBytes)
 }
 
 // namespace returns the RADOS namespace of the phase's objects.
 func (b *phase) namespace(p place.Place) string {
 	if b.usesDataset() {
 		return p.ObjectNamespace(b.key(p))
-	}
-	if b.spec.RunName != "" {
-		return p.ObjectNamespace("run-" + b.spec.RunName)
 	}
 	return p.ObjectNamespace("run")
 }
@@ -194,9 +179,6 @@ func (b *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		Command: task.Command{Argv: argv}, Format: TextFormat,
 		RequestedSeconds: b.seconds, MinimumSeconds: 0.95 * b.seconds,
 	}
-	if b.spec.MaxObjects != nil && !b.BoundByRoom(p) {
-		measurement.RequestedSeconds, measurement.MinimumSeconds = 0, b.ramp+minimumSeconds
-	}
 	return task.Task{ID: run.ID, Measure: measurement, MeasureTimeoutSeconds: 1.25*b.seconds + 60}, nil
 }
 
@@ -211,35 +193,19 @@ func (b *phase) writeOptions(p place.Place) []string {
 	if b.spec.ReuseObjects {
 		// With --reuse-bench, the sizes are those of the prefill. Without a limit, rados bench would create
 		// new objects after the last prefilled object.
-		limit := b.objects(p)
-		if b.spec.MaxObjects != nil {
-			limit = min(limit, *b.spec.MaxObjects)
-		}
-		return append(options, "--reuse-bench", "--max-objects="+strconv.FormatInt(limit, 10))
+		return append(options, "--reuse-bench", "--max-objects="+strconv.FormatInt(b.objects(p), 10))
 	}
-	if limit := b.limit(p); limit > 0 {
-		options = append(options, "--max-objects="+strconv.FormatInt(limit, 10))
+	if b.BoundByRoom(p) { // Otherwise, the phase could fill a small cluster, and a full cluster blocks the writes of all clients.
+		options = append(options, "--max-objects="+strconv.FormatInt(b.fitting(p), 10))
 	}
 	return append(options,
 		"--block-size="+strconv.FormatInt(b.blockBytes, 10),
 		"--object-size="+strconv.FormatInt(b.objectBytes, 10))
 }
 
-// limit returns how many new objects the phase may write; 0 means no limit. Without a limit, a phase could
-// fill a small cluster, and a full cluster blocks the writes of all clients.
-func (b *phase) limit(p place.Place) int64 {
-	switch {
-	case b.BoundByRoom(p):
-		return b.fitting(p)
-	case b.spec.MaxObjects != nil:
-		return *b.spec.MaxObjects
-	}
-	return 0
-}
-
 // BoundByRoom implements load.Growing.
 func (b *phase) BoundByRoom(p place.Place) bool {
-	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
+	return p.RoomBytes > 0 && !b.usesDataset()
 }
 
 // fitting returns how many objects fit into RoomBytes, at least one. rados bench counts operations in 32

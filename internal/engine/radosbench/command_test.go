@@ -68,21 +68,9 @@ func TestMeasuredArguments(t *testing.T) {
 			v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.Destination = v1alpha1.RadosBenchXAttr },
 			begin(written, "--no-cleanup", "--write-xattr", "--block-size=4194304", "--object-size=4194304", "bench", "60", "write"),
 		},
-		"write of few objects": {
-			v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(1000)) },
-			begin(written, "--no-cleanup", "--max-objects=1000", "--block-size=4194304", "--object-size=4194304", "bench", "60", "write"),
-		},
-		"write with a name": {
-			v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.RunName = "nightly" },
-			begin(written+"-nightly", "--no-cleanup", "--block-size=4194304", "--object-size=4194304", "bench", "60", "write"),
-		},
 		"write over objects": {
 			v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.ReuseObjects = true },
 			begin("cephtune-1-2-rados-over-256x4194304-4194304", "--no-cleanup", "--reuse-bench", "--max-objects=256", "bench", "60", "write"),
-		},
-		"write over few objects": {
-			v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.ReuseObjects, s.MaxObjects = true, new(int64(10)) },
-			begin("cephtune-1-2-rados-over-256x4194304-4194304", "--no-cleanup", "--reuse-bench", "--max-objects=10", "bench", "60", "write"),
 		},
 		"write of a part of a second": {
 			v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.Duration.Duration = 30100 * time.Millisecond },
@@ -127,10 +115,6 @@ func TestRoomLimitsWrites(t *testing.T) {
 			},
 			1 << 60, "--max-objects=1073741823 ", 60, 0,
 		},
-		"fewer, as the phase says": {func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(99)) }, 100 * 4 * mib, "--max-objects=99 ", 0, 0},
-		"more, as the phase says": {
-			func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(100)) }, 100 * 4 * mib, "--max-objects=99 ", 60, 0,
-		},
 		"small objects in chunks": {
 			change: func(s *v1alpha1.RadosBench) { s.BlockSize = resource.MustParse("4Ki") }, room: 64 << 10, chunks: 4, want: "--max-objects=2 ", wantSeconds: 60,
 		},
@@ -163,13 +147,6 @@ func TestTaskWithoutItsArguments(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-	few, err := newLoad(t, spec(v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.MaxObjects = new(int64(9)) })).Task(pool(), load.Run{ID: "run-7"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := few.Measure; m.RequestedSeconds != 0 || m.MinimumSeconds != 40 {
-		t.Errorf("few objects: requested %v s, minimum %v s; want none, and 30 s after the ramp", m.RequestedSeconds, m.MinimumSeconds)
 	}
 }
 
@@ -278,12 +255,11 @@ func TestTidyRemovesWhatARunWrote(t *testing.T) {
 
 func TestInvalidSpecsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(s *v1alpha1.RadosBench){
-		"no block size":       func(s *v1alpha1.RadosBench) { s.BlockSize = resource.Quantity{} },
-		"a part of a block":   func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("6Mi")) },
-		"no concurrency":      func(s *v1alpha1.RadosBench) { s.Concurrency = 0 },
-		"ramp to the end":     func(s *v1alpha1.RadosBench) { s.Ramp = &s.Duration },
-		"an unknown mode":     func(s *v1alpha1.RadosBench) { s.Mode = "Trim" },
-		"a name of two lines": func(s *v1alpha1.RadosBench) { s.RunName = "a\n--yes" },
+		"no block size":     func(s *v1alpha1.RadosBench) { s.BlockSize = resource.Quantity{} },
+		"a part of a block": func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("6Mi")) },
+		"no concurrency":    func(s *v1alpha1.RadosBench) { s.Concurrency = 0 },
+		"ramp to the end":   func(s *v1alpha1.RadosBench) { s.Ramp = &s.Duration },
+		"an unknown mode":   func(s *v1alpha1.RadosBench) { s.Mode = "Trim" },
 	} {
 		if l, err := New(spec(v1alpha1.RadosBenchWrite, change)); err == nil || l != nil {
 			t.Errorf("%s: got %v, %v", name, l, err)

@@ -50,7 +50,7 @@ func (p *jsonParser) blankMessages() error {
 			if isFailure(bytes.TrimSpace(message)) {
 				return &parse.IncompleteError{Reason: parse.ToolError, Line: number, Detail: parse.Excerpt(message)}
 			}
-			if !isChatter(bytes.TrimSpace(withoutTimestamp(message))) {
+			if !isChatter(bytes.TrimSpace(withoutTimestamp(message))) && !p.command(message) {
 				p.notes.Add(result.WarnToolMessage, number, message)
 			}
 			blank(message)

@@ -91,7 +91,10 @@ func TestLiveRatesOfLines(t *testing.T) {
 				{BytesPerSecond: 8 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)},
 			},
 		},
-		"a row of the past":            {head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2), []parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)}}},
+		"a row of the past": {
+			head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2),
+			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)}},
+		},
 		"a row that is cut off":        {head + "    1      16        20         4        16        16    0.5\n", nil},
 		"a row with more behind it":    {head + "    1      16        20         4        16        16    0.5  0.5  7\n", nil},
 		"numbers that there are not":   {head + "    1      16        20         4       nan       inf    0.5         nan\n", nil},

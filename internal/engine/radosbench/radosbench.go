@@ -1,5 +1,5 @@
 // Package radosbench makes the command lines of `rados bench` and reads its output, plain or JSON. Ceph
-// writes the output in src/common/obj_bencher.cc. The package supports Jewel and later versions. "MB" in
+// writes the output in src/common/obj_bencher.cc. The package supports Hammer and later versions. "MB" in
 // the output means MiB.
 //
 // A result contains no printed rates. "avg MB/s" is a running mean since the start. After a stall, "cur
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
@@ -30,17 +31,34 @@ const (
 // Formats lists the formats of rados bench.
 func Formats() []parse.Format {
 	return []parse.Format{
-		{Name: JSONFormat, Tool: result.ToolRadosBench, Detect: detectJSON, Parse: ParseJSON},
-		{Name: TextFormat, Tool: result.ToolRadosBench, Detect: detectText, Parse: ParseText, NewLive: newLive},
+		{Name: JSONFormat, Tool: result.ToolRadosBench, Words: marks(), Detect: detectJSON, Parse: ParseJSON, Split: splitJSON},
+		{Name: TextFormat, Tool: result.ToolRadosBench, Detect: detectText, Parse: ParseText, Split: splitText, NewLive: newLive},
+		{Name: ExcerptFormat, Tool: result.ToolRadosBench, Detect: detectExcerpt, Parse: parseExcerpt, Parts: excerptParts, Split: splitExcerpt},
 	}
 }
 
 func detectJSON(head []byte) bool {
-	return containsAny(head, `"concurrent_ios"`, `"datas"`, `"total_writes_made"`, `"total_reads_made"`)
+	return slices.ContainsFunc(marks(), func(mark string) bool { return containsAny(head, strconv.Quote(mark)) })
+}
+
+// marks are names in the JSON of a run.
+func marks() []string {
+	return []string{"concurrent_ios", "datas", "total_writes_made", "total_reads_made"}
+}
+
+// splitJSON returns where runs begin in a text with the JSON of one or several runs.
+func splitJSON(text []byte) []int {
+	var starts []int
+	for _, found := range parse.Documents(text) {
+		if found.HasWord(marks()...) {
+			starts = append(starts, found.Start)
+		}
+	}
+	return starts
 }
 
 func detectText(head []byte) bool {
-	return containsAny(head, "Cur ops", "Total writes made:", "Total reads made:", "concurrent writes of")
+	return containsAny(head, "Cur ops", "Total writes made:", "Total reads made:", "concurrent writes of") && !detectExcerpt(head)
 }
 
 func containsAny(head []byte, marks ...string) bool {
@@ -82,6 +100,8 @@ type bench struct {
 	// decimals says that latencies are printed with six decimals, not with six significant digits.
 	decimals bool
 
+	mode string // "seq" or "rand" if a command before the output of reads names it
+
 	rows         []row
 	mostInFlight int64 // the largest inFlight of all rows
 	tooLong      bool  // The run has more than maxRows rows.
@@ -111,15 +131,15 @@ func newBench(format string) *bench {
 
 // wantInt and wantFloat say in error messages which values setInt and setFloat expect.
 const (
-	wantInt   = "a whole number, once"
+	wantInt   = "a whole number of at most 18 digits, once"
 	wantFloat = "a finite number, once"
 )
 
-// setInt sets a field of the summary. It returns false if the field was already set, or if the value is not
-// a whole number.
+// setInt sets a field of the summary. It returns false if the field was already set to another value, or if the value
+// is not a whole number. Scripts print lines of the summary again.
 func setInt(into **int64, value []byte) bool {
 	n, ok := parse.Int(value)
-	if !ok || *into != nil {
+	if !ok || *into != nil && **into != n {
 		return false
 	}
 	*into = &n
@@ -129,7 +149,7 @@ func setInt(into **int64, value []byte) bool {
 // setFloat is like setInt, for numbers with a fraction.
 func setFloat(into **float64, value []byte) bool {
 	f, ok := parse.Float(value)
-	if !ok || *into != nil {
+	if !ok || *into != nil && **into != f {
 		return false
 	}
 	*into = &f
@@ -265,7 +285,25 @@ func (b *bench) load() map[string]string {
 	if _, named := load["concurrent_ios"]; !named && b.mostInFlight > 0 {
 		load["cur_ops"] = strconv.FormatInt(b.mostInFlight, 10)
 	}
+	if b.mode != "" && b.direction == result.Read {
+		load["mode"] = b.mode
+	}
 	return load
+}
+
+// command takes a line that may be the command of the run, such as "# rados bench -p a 10 seq". It returns false for
+// any other line.
+func (b *bench) command(line []byte) bool {
+	_, arguments, ok := bytes.Cut(line, []byte("rados "))
+	if !ok || !bytes.Contains(line, []byte(" bench ")) {
+		return false
+	}
+	for field, rest := parse.Field(arguments); field != nil; field, rest = parse.Field(rest) {
+		if mode := string(field); mode == "seq" || mode == "rand" {
+			b.mode = mode
+		}
+	}
+	return true
 }
 
 // checkBandwidth returns an error if the printed bandwidth contradicts the totals. Before Octopus, for

@@ -29,15 +29,14 @@ type phaseSpec struct {
 func (s phaseSpec) Load() (load.Load, error) { return New(*s.RadosBench) }
 
 // Traits implements [load.Spec]. Windows require that the phase runs for the requested time. A phase of
-// mode Seq ends after reading all objects. With ReuseObjects, a phase ends after overwriting all objects,
-// and with MaxObjects after writing that many.
+// mode Seq ends after reading all objects, and one with ReuseObjects after overwriting all of them.
 func (s phaseSpec) Traits() load.Traits {
 	traits := load.Traits{
 		BlockBytes:     s.BlockSize.Value(),
 		OperationBytes: s.BlockSize.Value(),
 		Ramp:           ptr.Deref(s.Ramp, metav1.Duration{}).Duration,
 		Reads:          s.Mode != v1alpha1.RadosBenchWrite,
-		Windows:        s.Mode != v1alpha1.RadosBenchSeq && !s.ReuseObjects && s.MaxObjects == nil,
+		Windows:        s.Mode != v1alpha1.RadosBenchSeq && !s.ReuseObjects,
 	}
 	if s.Mode == v1alpha1.RadosBenchWrite {
 		traits.WriteShare = 1

@@ -16,12 +16,6 @@ import (
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
 	for p.lines.Next() {
-		if p.seconds == nil {
-			// scanRow refuses a row with a carriage return; the method line handles such a row.
-			if row, ok := scanRow(p.lines.Raw()); ok && p.addRow(row) {
-				continue
-			}
-		}
 		if err := p.line(withoutTimestamp(p.lines.Bytes())); err != nil {
 			return nil, p.lines.Explain(err)
 		}
@@ -96,13 +90,13 @@ func (p *textParser) row(field, rest []byte) error {
 		return p.unexpected("a row that begins with four whole numbers")
 	}
 	average, rest := parse.Field(rest)
-	if countFields(average) != 1 {
+	if !isNumberOrDash(average) {
 		return p.unexpected("avg MB/s in the fifth column")
 	}
 	r.averageMiBPerSecond, _ = parse.Float(average) // nan and inf leave 0, which means unknown.
 	for range 3 {
 		field, rest = parse.Field(rest)
-		if countFields(field) != 1 {
+		if !isNumberOrDash(field) {
 			return p.unexpected("a row of eight numbers or dashes")
 		}
 	}
@@ -114,6 +108,12 @@ func (p *textParser) row(field, rest []byte) error {
 		return p.unexpected("a row that follows the one before: a later second, as many finished or more")
 	}
 	return nil
+}
+
+// isNumberOrDash reports whether a field has only the characters of C++'s numbers, nan and inf, and of the dash of a
+// stalled second.
+func isNumberOrDash(field []byte) bool {
+	return len(field) > 0 && len(bytes.Trim(field, "0123456789.-+enaif")) == 0
 }
 
 // cutLabel splits "Label(unit): value".
@@ -169,7 +169,7 @@ func (p *textParser) other(line []byte) error {
 	switch {
 	case bytes.HasPrefix(text, []byte("Maintaining ")):
 		return p.header(text)
-	case isChatter(text):
+	case isChatter(text), p.command(text):
 		return nil
 	case isFailure(text):
 		return &parse.IncompleteError{Reason: parse.ToolError, Line: p.lines.Number(), Detail: parse.Excerpt(text)}
@@ -179,7 +179,7 @@ func (p *textParser) other(line []byte) error {
 }
 
 // header reads "Maintaining 16 concurrent writes of 4194304 bytes to objects of
-// size 4194304 for up to 10 seconds or 0 objects".
+// size 4194304 for up to 10 seconds or 0 objects". Hammer did not print the size of objects.
 func (p *textParser) header(text []byte) error {
 	var numbers []string
 	for field, rest := parse.Field(text); field != nil; field, rest = parse.Field(rest) {
@@ -187,10 +187,10 @@ func (p *textParser) header(text []byte) error {
 			numbers = append(numbers, string(field))
 		}
 	}
-	if len(numbers) != 5 {
-		return p.unexpected("the five numbers of a write's head")
+	if len(numbers) != 4 && len(numbers) != 5 {
+		return p.unexpected("the four or five numbers of a write's head")
 	}
-	p.head(numbers[0], numbers[3], numbers[4])
+	p.head(numbers[0], numbers[len(numbers)-2], numbers[len(numbers)-1])
 	return nil
 }
 
@@ -232,4 +232,31 @@ func (p *textParser) float(into **float64, value []byte) error {
 
 func (p *textParser) unexpected(want string) error {
 	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
+}
+
+// splitText returns where runs begin in a text with the plain output of one or several runs. A run begins with
+// hints (since Jewel), the head of a write, or the titles of the columns, or, if only its end was kept, with the
+// summary.
+func splitText(text []byte) []int {
+	var begun, hinted, summarised bool
+	return parse.SplitLines(text, func(line []byte) bool {
+		line = withoutTimestamp(line)
+		starts := func(mark string) bool { return bytes.HasPrefix(line, []byte(mark)) }
+		begins := !begun
+		switch {
+		case starts("hints = "):
+			begins, hinted = true, true
+		case starts("Maintaining "):
+			begins, hinted = begins || !hinted, false
+		case starts("sec "):
+			begins = begins || summarised
+		case starts("Total time run:"):
+			begins = begins || summarised
+		default:
+			return false
+		}
+		begun = true
+		summarised = starts("Total time run:") || summarised && !begins
+		return begins
+	})
 }

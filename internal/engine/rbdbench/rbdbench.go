@@ -1,6 +1,6 @@
 // Package rbdbench makes the command lines of `rbd bench` and reads its output. Ceph writes the output in
-// src/tools/rbd/action/Bench.cc. The package supports both forms of the output: up to Nautilus, bytes per
-// second are a plain number; later versions print "43 MiB/s".
+// src/tools/rbd/action/Bench.cc. The package supports all forms of the output: up to Jewel, the command is `rbd
+// bench-write`; up to Nautilus, bytes per second are a plain number; later versions print "43 MiB/s".
 //
 // When SIGTERM stops rbd bench, it prints a normal summary and exits with 0. Therefore, a run is valid only
 // if it moved all requested bytes. rbd bench reports no latency, and in readwrite mode no I/O errors.
@@ -16,17 +16,33 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Format is the name of rbd bench's only format.
-const Format = "rbd-bench-text"
+// These are the names of the formats.
+const (
+	Format        = "rbd-bench-text"
+	ExcerptFormat = "rbd-bench-lines" // the last line of each run, as of `rbd bench … | grep elapsed`
+)
 
 // Formats lists the formats of rbd bench.
 func Formats() []parse.Format {
-	return []parse.Format{{Name: Format, Tool: result.ToolRBDBench, Detect: detect, Parse: Parse, NewLive: newLive}}
+	return []parse.Format{
+		{Name: Format, Tool: result.ToolRBDBench, Detect: detect, Parse: Parse, Split: split, NewLive: newLive},
+		{Name: ExcerptFormat, Tool: result.ToolRBDBench, Detect: detectExcerpt, Parse: parseExcerpt, Parts: excerptParts, Split: splitExcerpt},
+	}
 }
 
 func detect(head []byte) bool {
 	return bytes.Contains(head, []byte("bench  type ")) || bytes.Contains(head, []byte("OPS   OPS/SEC"))
 }
+
+// split returns where runs begin in a text with the output of one or several runs.
+func split(text []byte) []int {
+	return parse.SplitLines(text, func(line []byte) bool {
+		return bytes.HasPrefix(line, []byte("bench  type ")) || bytes.HasPrefix(line, []byte(oldHead))
+	})
+}
+
+// oldHead begins the head of rbd bench-write, the command until Jewel. It only writes.
+const oldHead = "bench-write "
 
 // maxRows limits the rows of a run, and so their memory: one row each second for a week.
 const maxRows = 7 * 24 * 3600
@@ -88,6 +104,8 @@ func (p *parser) line(line []byte) error {
 		return p.row(first, rest)
 	case bytes.HasPrefix(line, []byte("bench  type ")):
 		return p.head(rest)
+	case bytes.HasPrefix(line, []byte(oldHead)):
+		return p.head(append([]byte("type write "), rest...))
 	case bytes.HasPrefix(line, []byte("elapsed:")):
 		return p.elapsedLine(rest)
 	case bytes.HasPrefix(line, []byte("read_ops:")):

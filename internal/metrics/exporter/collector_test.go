@@ -32,6 +32,8 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -301,10 +303,11 @@ func TestTheLargestSweepIsWithinItsBounds(t *testing.T) {
 			Index: i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1", Low: "1", High: "1.2", Verdict: v1alpha1.VerdictBetter,
 		})
 	}
-	s.Status.Runs = nil
+	var ledger []sweepspec.Entry
 	for i := range 65 {
-		s.Status.Runs = append(s.Status.Runs, v1alpha1.SweepRun(fmt.Sprintf("%d 1.1.%d %d 5 1s 1Mi Valid", i+1, i, i)))
+		ledger = append(ledger, sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Position: i, Configuration: i}, "", "", []float64{5}, 1, 1))
 	}
+	s.Status.Trials = sweepspec.WriteLedger(ledger, sweep.Decision{})
 	child := childOf(s, "2.1.0.0", reconciling("Running"))
 	if got, want := len(SweepSamples(s, child)), metrics.MaxSweepSeries+65*metrics.MaxConfigurationSeries; got != want {
 		t.Errorf("%d series, want %d, which is the bound", got, want)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // OutcomeFailed is the outcome of a failed attempt to restore settings. The other outcomes of restores are
@@ -55,11 +55,8 @@ func NewEvents(with prometheus.Registerer) *Events {
 	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned, OutcomeFailed} {
 		e.restores.WithLabelValues(outcome)
 	}
-	for _, validity := range []v1alpha1.SweepRunValidity{
-		v1alpha1.SweepRunNotSteady, v1alpha1.SweepRunDrifted, v1alpha1.SweepRunInert, v1alpha1.SweepRunDisturbed,
-		v1alpha1.SweepRunChanged, v1alpha1.SweepRunFailed, v1alpha1.SweepRunDiscarded,
-	} {
-		e.invalidRuns.WithLabelValues(kindSweep, string(validity))
+	for _, reason := range v1alpha1.TrialReasons() {
+		e.invalidRuns.WithLabelValues(kindSweep, string(reason))
 	}
 	return e
 }
@@ -84,14 +81,13 @@ func histogram(name string, buckets ...float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets}
 }
 
-// SweepRecorded counts the runs that became invalid, the sessions that became void, and the restores that
-// ended, between two statuses of a sweep.
+// SweepRecorded counts the trials that became invalid and the restores that ended, between two statuses of a sweep.
 func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	if e == nil {
 		return
 	}
-	for _, reason := range newInvalidSweepRuns(before, after) {
-		e.invalidRuns.WithLabelValues(kindSweep, reason).Inc()
+	for _, reason := range newInvalidTrials(before, after) {
+		e.invalidRuns.WithLabelValues(kindSweep, string(reason)).Inc()
 	}
 	if outcome := newRestore(before.Conditions, after.Conditions); outcome != "" {
 		e.restores.WithLabelValues(outcome).Inc()
@@ -101,11 +97,11 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 // BenchmarkRecorded counts the runs that became invalid or failed between two statuses of a benchmark. The
 // argument why is the reason of the invalid run, in one word. BenchmarkRecorded ignores the benchmarks of
 // sweeps, because their runs count as runs of the sweep.
-func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
-	if e == nil || after.Status.Trial != nil {
+func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmarkStatus, why string) {
+	if e == nil || after.Trial != nil {
 		return
 	}
-	for _, reason := range newInvalidBenchmarkRuns(&before.Status, &after.Status, why) {
+	for _, reason := range newInvalidBenchmarkRuns(before, after, why) {
 		e.invalidRuns.WithLabelValues(kindBenchmark, reason).Inc()
 	}
 }
@@ -125,42 +121,21 @@ func (e *Events) Settled(after time.Duration) {
 	}
 }
 
-// newInvalidSweepRuns returns the validities of runs and sessions that have become invalid. Rejecting a block
-// makes its earlier runs invalid too.
-func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string {
-	known := before.Runs
-	if before.ObservedRunID != after.ObservedRunID {
+// newInvalidTrials returns the reasons of trials that have become invalid. Rejecting a block makes its earlier trials
+// invalid too. It ignores trials of another version.
+func newInvalidTrials(before, after *v1alpha1.CephTuningSweepStatus) []v1alpha1.TrialReason {
+	known, err := sweepspec.Trials(before)
+	if err != nil || before.ObservedRunID != after.ObservedRunID {
 		known = nil
 	}
-	var reasons []string
-	for i, line := range after.Runs {
-		validity := validityOf(line)
-		if counts(validity) || i < len(known) && validityOf(known[i]) == validity {
+	var reasons []v1alpha1.TrialReason
+	for i, t := range after.Trials {
+		if t.Reason == "" || i < len(known) && known[i].Reason == t.Reason {
 			continue
 		}
-		reasons = append(reasons, validity)
+		reasons = append(reasons, t.Reason)
 	}
 	return reasons
-}
-
-// counts reports whether the sweep uses a line of the ledger that has the given validity. For dwells and
-// constraints, the validity is only the kind of the line.
-func counts(validity string) bool {
-	switch validity {
-	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepRunStarved), string(v1alpha1.SweepRunThrottled), string(v1alpha1.SweepRunBelowRate),
-		string(v1alpha1.SweepSessionDwells), string(v1alpha1.SweepSessionStarvedDwells), string(v1alpha1.SweepSessionConstraint):
-		return true
-	}
-	return false
-}
-
-// validityOf returns the validity in a line of the ledger, which is its last word.
-func validityOf(line v1alpha1.SweepRun) string {
-	words := strings.Fields(string(line))
-	if len(words) == 0 {
-		return ""
-	}
-	return words[len(words)-1]
 }
 
 // newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed. The argument why is

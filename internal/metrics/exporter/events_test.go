@@ -39,28 +39,33 @@ func counted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return values
 }
 
-func TestSweepRuns(t *testing.T) {
-	lines := func(lines ...v1alpha1.SweepRun) *v1alpha1.CephTuningSweepStatus {
-		return &v1alpha1.CephTuningSweepStatus{ObservedRunID: "1", Runs: lines}
+func TestInvalidTrials(t *testing.T) {
+	trials := func(reasons ...v1alpha1.TrialReason) *v1alpha1.CephTuningSweepStatus {
+		s := &v1alpha1.CephTuningSweepStatus{ObservedRunID: "1"}
+		for i, reason := range reasons {
+			s.Trials = append(s.Trials, v1alpha1.Trial{Number: int32(i + 1), Reason: reason})
+		}
+		return s
 	}
+	const valid, inert, failed, drifted = v1alpha1.TrialReason(""), v1alpha1.TrialInert, v1alpha1.TrialFailed, v1alpha1.TrialDrifted
+	other := trials(failed)
+	other.ObservedRunID = "2"
 	cases := map[string]struct {
 		before, after *v1alpha1.CephTuningSweepStatus
-		want          []string
+		want          []v1alpha1.TrialReason
 	}{
-		"a valid one":                 {lines(), lines("1 1.1.0 0 5 1s 1Mi Valid"), nil},
-		"one that was disturbed":      {lines("1 1.1.0 0 5 1s 1Mi Valid"), lines("1 1.1.0 0 5 1s 1Mi Valid", "2 1.1.1 1 - 1s 1Mi Disturbed"), []string{"Disturbed"}},
-		"nothing new":                 {lines("1 1.1.0 0 - 1s 1Mi Inert"), lines("1 1.1.0 0 - 1s 1Mi Inert"), nil},
-		"a block that is refused":     {lines("1 1.1.0 0 5 1s 1Mi Valid"), lines("1 1.1.0 0 5 1s 1Mi Drifted", "2 1.1.1 0 9 1s 1Mi Drifted"), []string{"Drifted", "Drifted"}},
-		"a session with a constraint": {lines(), lines("1 1 4 0.1 0.1 0.01 0 0 260s 1Mi Valid", "1 1 4 0.1 0.1 0.01 0 0 0s 0Mi Constraint"), nil},
-		"dwells":                      {lines(), lines("2 1 4 0.1 0.1 0 0 0 960s 1Mi Dwells"), nil},
-		"a void session":              {lines(), lines("1 0 0 0 0 0 0 0 30s 1Mi TooShort"), []string{"TooShort"}},
-		"another run ID": {lines("1 1.1.0 0 - 1s 1Mi Failed"), &v1alpha1.CephTuningSweepStatus{
-			ObservedRunID: "2", Runs: []v1alpha1.SweepRun{"1 1.1.0 0 - 1s 1Mi Failed"},
-		}, []string{"Failed"}},
-		"a run ID that begins": {lines("1 1.1.0 0 - 1s 1Mi Failed"), &v1alpha1.CephTuningSweepStatus{ObservedRunID: "2"}, nil},
+		"a valid one":             {trials(), trials(valid), nil},
+		"one that was disturbed":  {trials(valid), trials(valid, v1alpha1.TrialDisturbed), []v1alpha1.TrialReason{"Disturbed"}},
+		"nothing new":             {trials(inert), trials(inert), nil},
+		"a block that is refused": {trials(valid), trials(drifted, drifted), []v1alpha1.TrialReason{"Drifted", "Drifted"}},
+		"another run ID":          {trials(failed), other, []v1alpha1.TrialReason{"Failed"}},
+		"a run ID that begins":    {trials(failed), &v1alpha1.CephTuningSweepStatus{ObservedRunID: "2"}, nil},
+		"the form of an earlier version": {
+			&v1alpha1.CephTuningSweepStatus{ObservedRunID: "1", Runs: []string{"1 1.1.0 0 - 1s 1Mi Failed"}}, trials(failed, inert), []v1alpha1.TrialReason{"Inert"},
+		},
 	}
 	for name, test := range cases {
-		if diff := cmp.Diff(test.want, newInvalidSweepRuns(test.before, test.after)); diff != "" {
+		if diff := cmp.Diff(test.want, newInvalidTrials(test.before, test.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -126,17 +131,17 @@ func TestEvents(t *testing.T) {
 		t.Errorf("before anything happened: %v", got)
 	}
 	before, after := runningSweep(), runningSweep()
-	before.Status.Runs = before.Status.Runs[:2]
+	before.Status.Trials = before.Status.Trials[:2]
 	after.Status.Conditions = append(reconciling("Restoring"), restored("True", "Restored"))
 	e.SweepRecorded(&before.Status, &after.Status)
 	running, ended := nightly(0), nightly(0)
 	running.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunRunning}}
 	ended.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
-	e.BenchmarkRecorded(running, ended, "ForeignIO")
+	e.BenchmarkRecorded(&running.Status, &ended.Status, "ForeignIO")
 	// This run belongs to a sweep, which counts it.
 	child := childOf(before, "1.1.2.0", complete())
 	child.Status.Runs[0].State = v1alpha1.RunInvalid
-	e.BenchmarkRecorded(childOf(before, "1.1.2.0", reconciling("Running")), child, "ForeignIO")
+	e.BenchmarkRecorded(&childOf(before, "1.1.2.0", reconciling("Running")).Status, &child.Status, "ForeignIO")
 	e.RestoreEnded(OutcomeFailed)
 	e.Settled(42 * time.Second)
 	want := map[string]float64{
@@ -184,7 +189,7 @@ func TestNilEventsDoNotPanic(t *testing.T) {
 	var e *Events
 	s, b := runningSweep(), nightly(1)
 	e.SweepRecorded(&v1alpha1.CephTuningSweepStatus{}, &s.Status)
-	e.BenchmarkRecorded(&v1alpha1.CephBenchmark{}, b, "Scrub")
+	e.BenchmarkRecorded(&v1alpha1.CephBenchmarkStatus{}, &b.Status, "Scrub")
 	e.RestoreEnded(OutcomeFailed)
 	e.Settled(time.Second)
 	e.OutageEnded(OutageMeasured, &archive.Outage{SecondsToClean: "1"})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -50,11 +51,11 @@ func runningSweep() *v1alpha1.CephTuningSweep {
 		Best:          "pg_num=64",
 		Plan:          &v1alpha1.SweepPlan{Block: 2, Order: []int32{2, 0, 1}},
 		Environment:   &v1alpha1.Environment{Digest: "d1"},
-		Runs: []v1alpha1.SweepRun{
-			"1 1.1.0 1 512000e3 75s 4096Mi Valid",
-			"2 1.1.1 0 400000e3,0.0081 75s 4096Mi Valid",
-			"3 1.1.2 2 - 75s 4096Mi Disturbed",
-		},
+		Trials: sweepspec.WriteLedger([]sweepspec.Entry{
+			sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Configuration: 1}, "", "", []float64{512e6}, 75, 4096),
+			sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Position: 1}, "", "", []float64{400e6, 0.0081}, 75, 4096),
+			sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Position: 2, Configuration: 2}, v1alpha1.TrialDisturbed, "", nil, 75, 4096),
+		}, sweep.Decision{}),
 		Configurations: []v1alpha1.ConfigurationResult{
 			{Index: 0, Name: "baseline", Runs: 1},
 			{Index: 1, Name: "pg_num=64", Runs: 1, Ratio: "1.28"},
@@ -68,12 +69,12 @@ func runningSweep() *v1alpha1.CephTuningSweep {
 func childOf(s *v1alpha1.CephTuningSweep, id v1alpha1.RunID, conditions []metav1.Condition) *v1alpha1.CephBenchmark {
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.Namespace, Name: sweepspec.ChildName(s, len(s.Status.Runs)+1), CreationTimestamp: metav1.NewTime(noon.Add(time.Minute)),
+			Namespace: s.Namespace, Name: sweepspec.ChildName(s, len(s.Status.Trials)+1), CreationTimestamp: metav1.NewTime(noon.Add(time.Minute)),
 		},
 		Spec: v1alpha1.CephBenchmarkSpec{ClusterRef: s.Spec.ClusterRef, RunID: id},
 		Status: v1alpha1.CephBenchmarkStatus{
 			ObservedRunID: id, Conditions: conditions,
-			Trial:    &v1alpha1.BenchmarkTrial{Sweep: s.Name, UID: s.UID, RunID: s.Status.ObservedRunID, Number: int32(len(s.Status.Runs) + 1)},
+			Trial:    &v1alpha1.BenchmarkTrial{Sweep: s.Name, UID: s.UID, RunID: s.Status.ObservedRunID, Number: int32(len(s.Status.Trials) + 1)},
 			Progress: &v1alpha1.Progress{TotalRuns: 1},
 			Runs:     []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunRunning}},
 		},
@@ -92,7 +93,7 @@ func endedSweep() *v1alpha1.CephTuningSweep {
 		Best:          "profile=high_client_ops", Verdict: v1alpha1.VerdictSuperior,
 		Summary: `profile=high_client_ops is better: 0.75 × the "baseline" (0.7 to 0.8).`,
 		Plan:    &v1alpha1.SweepPlan{Block: 2, Order: []int32{0, 1}},
-		Runs: []v1alpha1.SweepRun{
+		Runs: []string{ // as an earlier version wrote them
 			"1 1.1.0 0 0.0081 75s 0Mi Valid", "2 1.1.1 1 0.006 75s 0Mi Valid",
 			"3 2.1.0 1 0.0061 75s 0Mi Valid", "4 2.1.1 0 0.0082 75s 0Mi Drifted",
 		},

@@ -94,7 +94,7 @@ func TestSweepsWithFewSeries(t *testing.T) {
 		t.Errorf("a new sweep has %v, want info of an idle one alone", got)
 	}
 	foreign := runningSweep()
-	foreign.Status.Runs = []v1alpha1.SweepRun{"of another version"}
+	foreign.Status.Trials = []v1alpha1.Trial{{Number: 7}}
 	if got := of(SweepSamples(foreign, nil), metrics.SweepConfigurationLatest); len(got) != 0 {
 		t.Errorf("a ledger that nobody can read gave %v", got)
 	}

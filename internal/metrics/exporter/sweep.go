@@ -103,8 +103,8 @@ func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	return names
 }
 
-// latestRuns returns the objective in the latest valid run of each configuration. It returns nothing for a
-// ledger of another version, and for a ledger of sessions, which has no figures of runs.
+// latestRuns returns the objective in the latest valid trial of each configuration. It returns nothing for a
+// ledger of another version, and for the design Interleaved, whose trials have ratios instead of figures.
 func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
@@ -112,7 +112,7 @@ func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	}
 	latest := map[int32]float64{}
 	for _, e := range ledger {
-		if e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
+		if e.Validity() == string(v1alpha1.TrialValid) && len(e.Values) > 0 {
 			latest[int32(e.Configuration)] = e.Values[0] //nolint:gosec // There are at most 64 configurations.
 		}
 	}
@@ -124,7 +124,7 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	if !atWork(s.Status.Conditions) {
 		return nil
 	}
-	return children[s.Namespace+"/"+trial.NameOf(s, sweepspec.NextRun(s))]
+	return children[s.Namespace+"/"+trial.NameOf(s, sweepspec.NextTrial(s))]
 }
 
 // measuring returns the configuration that is being measured, and the number of its run. It returns false for
@@ -145,7 +145,7 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	default:
 		name = fmt.Sprintf("#%d", index)
 	}
-	return name, len(s.Status.Runs) + 1, true
+	return name, sweepspec.NextTrial(s), true
 }
 
 // slotOf returns the index of the configuration that a child measures. The child's run ID has the form

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -63,4 +65,19 @@ func Root(t testing.TB) string {
 		}
 		dir = parent
 	}
+}
+
+// Kubeconfig writes a kubeconfig for an API server, and returns its path.
+func Kubeconfig(t testing.TB, server *rest.Config) string {
+	t.Helper()
+	written := clientcmdapi.NewConfig()
+	written.Clusters["test"] = &clientcmdapi.Cluster{Server: server.Host, CertificateAuthorityData: server.CAData}
+	written.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: server.CertData, ClientKeyData: server.KeyData}
+	written.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	written.CurrentContext = "test"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*written, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

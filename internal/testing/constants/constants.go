@@ -61,25 +61,32 @@ func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
 	return all
 }
 
-// textOf returns the value of a constant, and whether the value is a string literal.
-func textOf(t testing.TB, name string, value ast.Expr) (text string, is bool) {
+// textOf returns the value of a constant, and whether the value is a string. A long value may be
+// written as literals that + joins.
+func textOf(t testing.TB, name string, value ast.Expr) (text string, isText bool) {
 	t.Helper()
-	literal, written := value.(*ast.BasicLit)
-	if !written {
-		ast.Inspect(value, func(n ast.Node) bool {
-			if part, is := n.(*ast.BasicLit); is && part.Kind == token.STRING {
-				t.Fatalf("the value of constant %s is an expression: write the whole value", name)
-			}
-			return true
-		})
-		return "", false
+	switch value := value.(type) {
+	case *ast.BasicLit:
+		if value.Kind != token.STRING {
+			return "", false
+		}
+		text, err := strconv.Unquote(value.Value)
+		if err != nil {
+			t.Fatalf("the value of constant %s: %v", name, err)
+		}
+		return text, true
+	case *ast.BinaryExpr:
+		left, leftIsText := textOf(t, name, value.X)
+		right, rightIsText := textOf(t, name, value.Y)
+		if leftIsText && rightIsText && value.Op == token.ADD {
+			return left + right, true
+		}
 	}
-	if literal.Kind != token.STRING {
-		return "", false
-	}
-	text, err := strconv.Unquote(literal.Value)
-	if err != nil {
-		t.Fatalf("the value of constant %s: %v", name, err)
-	}
-	return text, true
+	ast.Inspect(value, func(n ast.Node) bool {
+		if part, isLiteral := n.(*ast.BasicLit); isLiteral && part.Kind == token.STRING {
+			t.Fatalf("the value of constant %s is an expression: write it as literals that + joins", name)
+		}
+		return true
+	})
+	return "", false
 }

@@ -24,11 +24,14 @@ func Hostile() []string {
 		"", " ", "x", "-1.5", "+3%", "1e9", "a=b", "a b\tc",
 		"\x1b[31mred\x1b[0m", "\x1b]0;title\a", "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\", "\x1b[2J\x1b[H", "\u009b31m", "\u009d0;t\u009c", "a\rb", "a\nerror: b",
 		"a\r\n\r\nb", "\b\b\bx", "\x00", "\x7f", "\xff\xfe", "\xc3", "a\u0085b", "\u2028\u2029", "\u202egpj.exe", "\u2066a\u2069", "a\u200bb\u200d\ufeff", "\U000e0001\U000e0041", "e\u0301\u0301",
-		"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\u00a0=1", "＝1+1", "＋1", "－1", "＠x", "\"=1\"", "'=1", "a;=1", "a; \"=1\"", "a|=1", "-1.5;=2", "=cmd|' /C calc'!A0", "a\n=1", "a,=1",
+		"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", " =1",
+		"\u00a0=1", "＝1+1", "＋1", "－1", "＠x", "\"=1\"", "'=1", "a;=1", "a; \"=1\"", "a|=1", "-1.5;=2", "=cmd|' /C calc'!A0", "a\n=1", "a,=1",
 		"<script>alert(1)</script>", "</pre></p><img src=x onerror=alert(1)>", "\" onmouseover=\"alert(1)", "' style='x", "<!-- ", "]]>", "&lt;b&gt;", "&amp;#64;", "&#64;user", "</title></svg><script>",
-		"![x](http://evil.example/x.png)", "[x](javascript:alert(1))", "[x]: http://evil.example", "[x][x]", "<http://evil.example>", "http://evil.example", "www.evil.example", "a@evil.example", "mailto:a@evil.example",
+		"![x](http://evil.example/x.png)", "[x](javascript:alert(1))", "[x]: http://evil.example", "[x][x]", "<http://evil.example>", "http://evil.example", "www.evil.example",
+		"a@evil.example", "mailto:a@evil.example",
 		"@user", "(@org/team)", "#12", "owner/repo#12", "GH-12", "user/repo@0123456", "[^1]: x", "[^1]", "$x$", "$$\\ce{x}$$",
-		"# heading", "#", "- item", "+ item", "* item", "1. item", "2) item", "---", "===", "- - -", "> quote", "    code", "~~~", "~~x~~", "**x**", "__x__", "_x_", "`x`", "``", "| a | b |", "|---|---|", "a | b", "a\\", "\\|", "\\\\|", "\\`", ": x", "- [ ] x",
+		"# heading", "#", "- item", "+ item", "* item", "1. item", "2) item", "---", "===", "- - -", "> quote", "    code", "~~~", "~~x~~", "**x**", "__x__", "_x_", "`x`", "``", "| a | b |",
+		"|---|---|", "a | b", "a\\", "\\|", "\\\\|", "\\`", ": x", "- [ ] x",
 		"```\n# out\n```", "````", "~~~~\nx", "```yaml", strings.Repeat("`", 100), strings.Repeat("x", 5000), strings.Repeat("(", 200) + strings.Repeat("[", 200),
 	}
 }

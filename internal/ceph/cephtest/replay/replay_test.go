@@ -21,11 +21,14 @@ import (
 func reads() []string {
 	return []string{
 		"Status", "OSDMap", "OSDs", "OSDTree", "DF", "OSDPerf", "OSDIO", "PGs", "Strays", "PoolIO", "Versions", "ConfigDump",
-		"ConfigShow", "ConfigHelp", "RunningConfig", "Balancer", "PGsOn", "OKToStop", "Recovered", "GetKey", "Images", "Objects",
+		"ConfigShow", "ConfigHelp", "RunningConfig", "Balancer", "PGsOn", "OKToStop", "Recovered", "GetKey", "Images", "Objects", "ClientAddresses",
 	}
 }
 
-// Each verb in the interfaces must be replayed, or be listed as changing nothing.
+// unseen are the verbs whose changes the rounds do not read: nothing of cephtune reads the blocklist.
+func unseen() []string { return []string{"BlocklistClient"} }
+
+// Each verb in the interfaces must be replayed, or be listed as changing nothing that a round reads.
 func TestRoundsHaveEveryVerbThatChanges(t *testing.T) {
 	replayed := map[string]bool{}
 	for _, round := range slices.Concat(replay.Rounds(), replay.MClock()) {
@@ -34,7 +37,7 @@ func TestRoundsHaveEveryVerbThatChanges(t *testing.T) {
 		}
 	}
 	for verb := range reflect.TypeFor[replay.Ceph]().Methods() {
-		if replayed[verb.Name] == slices.Contains(reads(), verb.Name) {
+		if replayed[verb.Name] == slices.Contains(slices.Concat(reads(), unseen()), verb.Name) {
 			t.Errorf("verb %s: replayed is %t, want it to be what changes something", verb.Name, replayed[verb.Name])
 		}
 	}

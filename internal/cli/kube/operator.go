@@ -1,0 +1,57 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// OperatorNamespace is the namespace in which the manifests install the operator.
+const OperatorNamespace = "cephtune-system"
+
+// LabelName is the key of a label that all objects of the manifests have.
+const LabelName = "app.kubernetes.io/name"
+
+// flagNamespaces is the manager's flag that lists the benchmark namespaces.
+const flagNamespaces = "--namespaces="
+
+// Operators returns the Deployments of the operator in a namespace; more than one is a mistake.
+func Operators(ctx context.Context, from client.Reader, namespace string) ([]appsv1.Deployment, error) {
+	list := &appsv1.DeploymentList{}
+	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{LabelName: "cephtune", settings.LabelComponent: "manager"})
+	return list.Items, err
+}
+
+// CheckNamespace returns an error if the operator does not watch a namespace. The error lists the namespaces that it
+// watches. The result is nil if that cannot be known: most users may not read the operator's Deployment, and an
+// operator without the flag watches all namespaces.
+func CheckNamespace(ctx context.Context, from client.Reader, namespace string) error {
+	operators, err := Operators(ctx, from, OperatorNamespace)
+	if err != nil || len(operators) != 1 {
+		return nil //nolint:nilerr // The docstring says why.
+	}
+	watched := watchedNamespaces(&operators[0])
+	if len(watched) == 0 || slices.Contains(watched, namespace) {
+		return nil
+	}
+	return fmt.Errorf("namespace %s is no benchmark namespace, so the operator would not see the object: choose one with -n: %s",
+		namespace, strings.Join(watched, ", "))
+}
+
+// watchedNamespaces returns the values of the manager's flag --namespaces.
+func watchedNamespaces(operator *appsv1.Deployment) (watched []string) {
+	for _, c := range operator.Spec.Template.Spec.Containers {
+		for _, arg := range c.Args {
+			if list, found := strings.CutPrefix(arg, flagNamespaces); found && list != "" {
+				watched = append(watched, strings.Split(list, ",")...)
+			}
+		}
+	}
+	return watched
+}

@@ -1,0 +1,294 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/trial"
+)
+
+// WriteSweep writes the outcome of a sweep, section by section. It leaves out empty sections.
+func WriteSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
+	ledger, err := sweepspec.LedgerOf(s)
+	if err != nil {
+		ledger = nil // Another version wrote the ledger, but the rest can be read.
+	}
+	var out strings.Builder
+	writeGoing(&out, s)
+	writeSweepHead(&out, s, ledger)
+	writePlan(&out, terminal.Columns(w), s)
+	writeConfigurations(&out, terminal.Columns(w), s)
+	writeSessions(&out, terminal.Columns(w), s)
+	writeNoise(&out, s.Status.Noise)
+	writeConstraints(&out, terminal.Columns(w), s)
+	writeRestored(&out, s.Status.Conditions)
+	writePatches(&out, s)
+	writeNext(&out, s, ledger)
+	_, err = terminal.WriteString(w, out.String())
+	return err
+}
+
+// WritePlan writes the plan of a sweep with mode Plan. It writes nothing if status has no plan.
+func WritePlan(o client.Object, w io.Writer) error {
+	s, ok := o.(*v1alpha1.CephTuningSweep)
+	if !ok {
+		return fmt.Errorf("got a %T", o)
+	}
+	var out strings.Builder
+	writePlan(&out, terminal.Columns(w), s)
+	_, err := terminal.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
+	return err
+}
+
+func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+	status := s.Status
+	terminal.Append(out, "%s/%s, run ID %s", s.Namespace, s.Name, s.Spec.RunID)
+	if status.Verdict != "" && !isTrue(s, v1alpha1.ConditionStalled) {
+		terminal.Append(out, ", %s", status.Verdict)
+	}
+	if status.StartTime != nil && status.CompletionTime != nil {
+		terminal.Append(out, ", after %v", status.CompletionTime.Sub(status.StartTime.Time).Round(time.Second))
+	}
+	out.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
+	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+		terminal.Append(out, "%s: %s\n", stalled.Reason, stalled.Message)
+	}
+	if status.Summary != "" {
+		out.WriteString(medium.Lines(status.Summary) + "\n") // The recommendation has a line of its own.
+	}
+}
+
+// writeGoing says what a sweep that has not ended does, because all its figures may still change.
+func writeGoing(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+	if s.Status.Progress == nil || ready == nil || !isTrue(s, v1alpha1.ConditionReconciling) {
+		return
+	}
+	terminal.Append(out, "Not ended: %s%s. Everything below may still change.\n", ready.Reason, prefixed(", ", s.Status.Progress.Summary))
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// verdictsPage says what the words of a verdict mean.
+const verdictsPage = "https://github.com/cephtune/cephtune/blob/main/docs/reading-a-verdict.md"
+
+func isTrue(s *v1alpha1.CephTuningSweep, kind string) bool {
+	return meta.IsStatusConditionTrue(s.Status.Conditions, kind)
+}
+
+// writePlan writes the plan of a sweep with mode Plan.
+func writePlan(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
+	plan := s.Status.Plan
+	if plan == nil || s.Spec.Mode != v1alpha1.SweepModePlan {
+		return
+	}
+	words, baseline := sweepspec.WordsOf(plan), make([]string, len(plan.Baseline))
+	for i, b := range plan.Baseline {
+		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
+	}
+	rows := [][]string{
+		{"configurations", fmt.Sprintf("%d, against the baseline %s", plan.Configurations, strings.Join(baseline, " "))},
+		{"design", words.Name},
+		{"trials", words.Trials},
+	}
+	if words.Time != "" {
+		rows = append(rows, []string{"time", words.Time})
+	}
+	if plan.EstimatedBytesWritten != nil && plan.RunBytesWritten != nil {
+		rows = append(rows, []string{"written", fmt.Sprintf("at most about %s, %s by each trial, before replication", plan.EstimatedBytesWritten, plan.RunBytesWritten)})
+	}
+	if plan.ScratchPoolPer != "" {
+		rows = append(rows, []string{"scratch pools", "one for each " + strings.ToLower(string(plan.ScratchPoolPer))})
+	}
+	if plan.DatasetPer != "" {
+		text := "prefilled for each " + strings.ToLower(string(plan.DatasetPer))
+		if plan.DatasetReason != "" {
+			text += " (" + plan.DatasetReason + ")"
+		}
+		rows = append(rows, []string{"data", text})
+	}
+	rows = append(rows,
+		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
+		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},
+		[]string{"smallest effect", fmt.Sprintf("%s: carried out in full, the plan proves it four times out of five at the assumed noise", plan.SmallestEffect)},
+	)
+	out.WriteString("\n")
+	terminal.WriteTable(out, columns, []string{"THE PLAN", ""}, rows)
+	for _, refusal := range plan.Refusals {
+		terminal.Append(out, "Refused: %s\n", refusal)
+	}
+	writeNotes(out, s)
+}
+
+// writeNotes writes the warnings about the meaning of the sweep's figures, each on a line.
+func writeNotes(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	for _, note := range sweepspec.Notes(&s.Spec) {
+		out.WriteString(note + "\n")
+	}
+}
+
+// writeConfigurations writes the table of configurations. The ratio is not the figure of its row divided by
+// the baseline's figure: it compares runs within blocks, or windows within groups.
+func writeConfigurations(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
+	if len(s.Status.Configurations) == 0 {
+		return
+	}
+	objective, typical := s.Spec.Objective, sweepspec.Typical(s)
+	var rows [][]string
+	for _, c := range s.Status.Configurations {
+		rows = append(rows, []string{
+			c.Name, strconv.Itoa(int(c.Runs)), typical[int(c.Index)],
+			report.Ratio(c.Ratio), report.Interval(c.Low, c.High, report.Ratio), string(c.Verdict) + prefixed(": ", c.Reason),
+		})
+	}
+	out.WriteString("\n")
+	terminal.WriteTable(out, columns, []string{"CONFIGURATION", "TRIALS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO", "INTERVAL", "VERDICT"}, rows)
+	if len(typical) > 0 {
+		out.WriteString(sweepspec.TypicalNote(s) + "\n")
+	}
+	writeNotes(out, s)
+}
+
+// writeSessions writes the trials of a sweep that switches settings under a load.
+func writeSessions(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
+	header, rows := report.ComparisonRows(s)
+	if len(rows) == 0 {
+		return
+	}
+	for i := range header {
+		header[i] = strings.ToUpper(header[i])
+	}
+	out.WriteString("\n")
+	terminal.WriteTable(out, columns, header, rows)
+	if scope := report.ScopeOf(s.Status.Scope); scope != "" {
+		terminal.Append(out, "The verdict holds for %s.\n", scope)
+	}
+}
+
+func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
+	if n == nil {
+		return
+	}
+	terminal.Append(out, "\nRuns of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed "+
+		"by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times "+
+		"out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
+}
+
+func writeConstraints(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
+	results := s.Status.Constraints
+	if len(results) == 0 {
+		return
+	}
+	rows := make([][]string, len(results))
+	for i, r := range results {
+		limit, unit := "", report.Ratio
+		if i < len(s.Spec.Constraints) {
+			limit, unit = report.LimitOf(s.Spec.Constraints[i])
+		}
+		rows[i] = []string{report.FigureName(r.MetricReference), limit, report.Interval(r.Low, r.High, unit), string(r.Outcome)}
+	}
+	terminal.Append(out, "\nConstraints, for %s:\n", report.Leader(s))
+	terminal.WriteTable(out, columns, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
+}
+
+// writeRestored says whether all settings are restored. A sweep that varies only scratch pools and the
+// load may have changed no setting.
+func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
+	restored := meta.FindStatusCondition(conditions, v1alpha1.ConditionRestored)
+	if restored == nil {
+		out.WriteString("\nNo setting of the Ceph cluster was changed.\n")
+		return
+	}
+	terminal.Append(out, "\n%s: %s\n", restored.Reason, restored.Message)
+}
+
+func writePatches(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	if len(s.Status.Patches) == 0 && s.Status.Verdict == v1alpha1.VerdictSuperior {
+		writeRepetition(out, s)
+	}
+	for _, p := range s.Status.Patches {
+		if p.Name == "" {
+			terminal.Append(out, "\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
+		} else {
+			terminal.Append(out, "\nThe winner, for Git: merge this into %s %s/%s.\n\n", p.Kind, p.Namespace, p.Name)
+		}
+		for line := range strings.Lines(p.Merge) {
+			terminal.Append(out, "    %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
+}
+
+// writeRepetition says how to get a verdict of a scope that has a patch.
+func writeRepetition(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	switch {
+	case s.Status.Scope == v1alpha1.ScopeWindows:
+		fmt.Fprintf(out, "\nThere is no patch for Git: the verdict speaks of switched windows. Measure long windows on several pools:\n\n"+
+			"    kubectl -n %s patch cephsweep %s --type merge -p '{\"spec\":{\"runID\":\"repeat\",\"strategy\":{\"interleaved\":{\"sessions\":6,\"pairs\":null}}}}'\n", s.Namespace, s.Name)
+	case s.Status.Scope == v1alpha1.ScopePool && s.Spec.Template.Target.ScratchPool == nil:
+		out.WriteString("\nThere is no patch for Git: the verdict speaks of one pool, in one hour. Repeat the sweep with target.scratchPool, or with strategy.interleaved.daily, and a new runID.\n")
+	}
+}
+
+// writeNext names commands and pages with more details. A command has a line of its own, so that it can be copied.
+func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+	next := func(purpose, format string, args ...any) {
+		terminal.Append(out, "    %s\n        %s\n", fmt.Sprintf(format, args...), purpose)
+	}
+	out.WriteString("\nNext:\n")
+	if run := runToShow(s, ledger); run > 0 {
+		next(fmt.Sprintf("what trial %d measured", run), "kubectl cephtune results %s -n %s", trial.NameOf(s, run), s.Namespace)
+	}
+	if run := failedRunToShow(s, ledger); run > 0 {
+		next(fmt.Sprintf("why trial %d failed", run), "kubectl -n %s describe cephbench %s", s.Namespace, trial.NameOf(s, run))
+	}
+	next("events: the outcome of each block, and why trials are invalid", "kubectl -n %s describe cephsweep %s", s.Namespace, s.Name)
+	next("what the verdicts mean, and how often they are wrong", "%s", verdictsPage)
+}
+
+// runToShow returns the number of the last valid run whose results are kept. It prefers runs of the
+// best configuration. It returns 0 if no such run exists.
+func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
+	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
+	last := 0
+	for i, e := range slices.Backward(ledger) {
+		if !e.Counts() || len(ledger)-i > int(s.Spec.HistoryLimit) {
+			continue
+		}
+		if best >= 0 && e.Configuration == int(s.Status.Configurations[best].Index) {
+			return i + 1
+		}
+		if last == 0 {
+			last = i + 1
+		}
+	}
+	return last
+}
+
+// failedRunToShow returns the number of the last failed run whose benchmark is kept; 0 if no such run
+// exists.
+func failedRunToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
+	for i, e := range slices.Backward(ledger) {
+		if e.Reason == v1alpha1.TrialFailed && len(ledger)-i <= int(s.Spec.HistoryLimit) {
+			return i + 1
+		}
+	}
+	return 0
+}

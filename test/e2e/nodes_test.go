@@ -1,0 +1,388 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// The tests in this file need a lab of three nodes: make e2e-nodes.
+
+const (
+	// victim is the node that fails.
+	victim = "node3"
+	// noticeWithin is how long Kubernetes takes to notice that a node is lost, and cephtune to give its client up.
+	noticeWithin = 4 * time.Minute
+	// blockWithin is how long a teardown takes although a pod does not end.
+	blockWithin = 5 * time.Minute
+	// moveWithin is how long Kubernetes takes to start a lost manager on another node. By default, pods tolerate a
+	// lost node for five minutes.
+	moveWithin = 10 * time.Minute
+)
+
+// lab runs a command of the lab.
+func lab(t testing.TB, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, os.Getenv("E2E_LAB"), args...).CombinedOutput(); err != nil {
+		t.Fatalf("lab %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// turnOff takes the power of the victim, and gives it back at the end of the test.
+func (c *cluster) turnOff(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { c.turnOn(t) })
+	lab(t, "off", victim)
+}
+
+// turnOn gives the victim's power back, and waits until Ceph is healthy.
+func (c *cluster) turnOn(t *testing.T) {
+	t.Helper()
+	lab(t, "on", victim)
+	c.awaitHealthy(t)
+}
+
+// awaitHealthy waits until Ceph has all daemons and all copies again.
+func (c *cluster) awaitHealthy(t *testing.T) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Minute)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(t.Context()), deadline)
+	defer cancel()
+	for {
+		health, err := c.ceph(ctx, "health")
+		if err == nil && !slices.ContainsFunc([]string{"down", "degraded", "undersized", "inactive"}, func(bad string) bool { return strings.Contains(health, bad) }) {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("Ceph is not healthy after the node came back: %s, %v", health, err)
+		}
+		time.Sleep(2 * time.Second)
+	}
+}
+
+// moveAway moves pods off the victim, so that it only takes what the test is about.
+func (c *cluster) moveAway(t *testing.T, pods ...client.MatchingLabels) {
+	t.Helper()
+	c.cordon(t, true, victim)
+	defer c.cordon(t, false, victim)
+	for _, labels := range pods {
+		eventually(t, 3*time.Minute, fmt.Sprintf("the pods %v to run on other nodes", labels), func(ctx context.Context) error {
+			var all corev1.PodList
+			if err := c.List(ctx, &all, labels); err != nil {
+				return err
+			}
+			ready := false
+			for i := range all.Items {
+				pod := &all.Items[i]
+				if pod.Spec.NodeName == victim {
+					return errors.Join(fmt.Errorf("%s is on %s", pod.Name, victim), client.IgnoreNotFound(c.Delete(ctx, pod)))
+				}
+				ready = ready || isReady(pod)
+			}
+			if !ready {
+				return errors.New("none is ready")
+			}
+			return nil
+		})
+	}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// cordon keeps new pods off nodes, or admits them again.
+func (c *cluster) cordon(t *testing.T, on bool, nodes ...string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	for _, name := range nodes {
+		node := &corev1.Node{}
+		if err := c.Get(ctx, types.NamespacedName{Name: name}, node); err != nil {
+			t.Fatal(err)
+		}
+		before := node.DeepCopy()
+		node.Spec.Unschedulable = on
+		if err := c.Patch(ctx, node, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// drain drains the victim, as an administrator does.
+func (c *cluster) drain(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { c.cordon(t, false, victim) })
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "kubectl", "drain", victim, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=5m").CombinedOutput()
+	if err != nil {
+		t.Fatalf("drain: %v\n%s", err, out)
+	}
+}
+
+// awaitTunables waits until Ceph's settings are as before, whether the sweep goes on, waits or has failed.
+func (c *cluster) awaitTunables(t *testing.T, before string) {
+	t.Helper()
+	eventually(t, restoreWithin, "Ceph's settings to be as before", func(ctx context.Context) error {
+		now, err := c.tunablesNow(ctx)
+		if err == nil && now != before {
+			err = errors.New(now)
+		}
+		return err
+	})
+}
+
+func managerLabels() client.MatchingLabels {
+	return client.MatchingLabels{"app.kubernetes.io/name": "cephtune", "app.kubernetes.io/component": "manager"}
+}
+
+func toolboxLabels() client.MatchingLabels { return client.MatchingLabels{"app": "rook-ceph-tools"} }
+
+func rookLabels() client.MatchingLabels { return client.MatchingLabels{"app": "rook-ceph-operator"} }
+
+// clientNodes returns the nodes of the running clients, by pod, and the address of the one on the victim.
+func (c *cluster) clientNodes(t *testing.T) (nodes map[string]string, address string) {
+	t.Helper()
+	var pods corev1.PodList
+	if err := c.List(t.Context(), &pods, client.InNamespace(benchNamespace), made()); err != nil {
+		t.Fatal(err)
+	}
+	nodes = map[string]string{}
+	for _, pod := range pods.Items {
+		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero() {
+			nodes[pod.Name] = pod.Spec.NodeName
+			if pod.Spec.NodeName == victim {
+				address = pod.Status.PodIP
+			}
+		}
+	}
+	return nodes, address
+}
+
+// onThreeNodes returns a benchmark with a client on each node, which measures for a while.
+func (c *cluster) onThreeNodes(name string, duration time.Duration) *v1alpha1.CephBenchmark {
+	phase := radosWrite("write")
+	phase.RadosBench.Duration.Duration = duration
+	phase.RadosBench.Concurrency = 4
+	b := c.benchmark(name, c.replicatedScratch(), phase)
+	b.Spec.Template.Clients = v1alpha1.Clients{
+		Count: 3, Spread: v1alpha1.SpreadRequired,
+		Resources: v1alpha1.ClientResources{CPU: b.Spec.Template.Clients.Resources.CPU, Memory: b.Spec.Template.Clients.Resources.Memory},
+	}
+	return b
+}
+
+// Each client has a node. A pool with the failure domain host has a copy on each host. Every run of a sweep is on the
+// nodes of the first.
+func TestNodesSpreadClients(t *testing.T) {
+	c := forTest(t)
+	s := c.sweep("nodes", c.replicatedScratch(), messageCap("64"))
+	s.Spec.Template.Clients.Count, s.Spec.Template.Clients.Spread = 2, v1alpha1.SpreadRequired
+	c.createSweep(t, s)
+	first := c.awaitRunOf(t, s, "baseline")
+	nodes, _ := c.clientNodes(t)
+	used := slices.Sorted(maps.Values(nodes))
+	if len(slices.Compact(used)) != 2 {
+		t.Fatalf("the clients are on %v, want two nodes", nodes)
+	}
+	c.wantAHostForEachCopy(t)
+	c.await(t, first, runWithin, "to end", func(b *v1alpha1.CephBenchmark) error { return hasEnded(b, v1alpha1.ConditionComplete) })
+	c.awaitRunOf(t, s, "message_cap=64")
+	again, _ := c.clientNodes(t)
+	if got := slices.Sorted(maps.Values(again)); !slices.Equal(got, slices.Sorted(maps.Values(nodes))) {
+		t.Errorf("the second run is on %v, the first was on %v", again, nodes)
+	}
+}
+
+// wantAHostForEachCopy checks that the PGs of the scratch pool are on three OSDs of three hosts, by the rule of the pool.
+func (c *cluster) wantAHostForEachCopy(t *testing.T) {
+	t.Helper()
+	var rule struct {
+		Steps []struct {
+			Op   string `json:"op"`
+			Type string `json:"type"`
+		} `json:"steps"`
+	}
+	var pool struct {
+		Rule string `json:"crush_rule"`
+	}
+	if err := c.cephJSON(t.Context(), &pool, "osd", "pool", "get", "cephtune-scratch", "crush_rule"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cephJSON(t.Context(), &rule, "osd", "crush", "rule", "dump", pool.Rule); err != nil {
+		t.Fatal(err)
+	}
+	byHost := false
+	for _, step := range rule.Steps {
+		byHost = byHost || step.Type == "host"
+	}
+	acting := c.actingOf(t, "cephtune-scratch")
+	for pg, osds := range acting {
+		if slices.Sort(osds); len(slices.Compact(osds)) != 3 {
+			t.Errorf("PG %s is on %v", pg, osds)
+		}
+	}
+	if !byHost || len(acting) == 0 {
+		t.Errorf("rule %+v and %d PGs, want copies on hosts", rule, len(acting))
+	}
+}
+
+// A client's node dies in mid-run. The benchmark says so, Ceph refuses the client, the next one in the queue gets its
+// turn, and the node returns without harm.
+func TestNodesClientsNodeDies(t *testing.T) {
+	c := forTest(t)
+	c.moveAway(t, managerLabels(), toolboxLabels(), rookLabels())
+	b, next := c.onThreeNodes("dies", 10*time.Minute), c.benchmark("next", c.replicatedScratch(), radosWrite("write"))
+	next.Spec.Quiescence.Timeout.Duration = 25 * time.Minute
+	c.create(t, b)
+	c.awaitMeasuring(t, b)
+	c.create(t, next)
+	c.await(t, next, conditionWithin, "to queue", hasReason(v1alpha1.ReasonQueued))
+	nodes, address := c.clientNodes(t)
+	if address == "" {
+		t.Fatalf("no client is on %s: %v", victim, nodes)
+	}
+	begin := time.Now()
+	since := func(what string) { t.Logf("%s: %.0f s after the node died", what, time.Since(begin).Seconds()) }
+	c.turnOff(t)
+	c.await(t, b, noticeWithin, "to name the node", hasReason(v1alpha1.ReasonNodeLost))
+	since(told(b))
+	c.await(t, b, noticeWithin, "to fail", func(b *v1alpha1.CephBenchmark) error { return hasEnded(b, v1alpha1.ConditionFailed) })
+	since("failed")
+	wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonNodeLost, victim)
+	eventually(t, blockWithin, "Ceph to refuse the client", func(ctx context.Context) error {
+		listed, err := c.ceph(ctx, "osd", "blocklist", "ls")
+		if err == nil && !strings.Contains(listed, address+":0/") {
+			err = fmt.Errorf("blocked are %s, not a client at %s", listed, address)
+		}
+		return err
+	})
+	since("blocked")
+	c.await(t, b, blockWithin, "to be torn down", func(b *v1alpha1.CephBenchmark) error {
+		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) {
+			return errors.New(told(b))
+		}
+		return nil
+	})
+	since("torn down")
+	if left, err := c.tracesInCeph(t.Context()); err != nil || slices.ContainsFunc(left, func(what string) bool { return strings.Contains(what, "pool") }) {
+		t.Errorf("left behind in Ceph while the node is off: %v, %v", left, err)
+	}
+	c.await(t, next, time.Minute, "to have its turn", func(b *v1alpha1.CephBenchmark) error {
+		if hasReason(v1alpha1.ReasonQueued)(b) == nil {
+			return errors.New(told(b))
+		}
+		return nil
+	})
+	since("the next one: " + told(next))
+	c.turnOn(t)
+	since("healthy again")
+	eventually(t, 3*time.Minute, "Kubernetes to remove the pod", func(ctx context.Context) error {
+		pods := &corev1.PodList{}
+		if err := c.List(ctx, pods, client.InNamespace(benchNamespace), made()); err != nil {
+			return err
+		}
+		for _, pod := range pods.Items {
+			if _, was := nodes[pod.Name]; was {
+				return fmt.Errorf("%s is left", pod.Name)
+			}
+		}
+		return nil
+	})
+	c.awaitEnd(t, v1alpha1.ConditionComplete, next)
+}
+
+// The node of the manager dies while a sweep measures. Another manager takes over, and restores everything while the node is off.
+func TestNodesManagersNodeDies(t *testing.T) {
+	c := forTest(t)
+	c.moveAway(t, toolboxLabels(), rookLabels())
+	c.moveManager(t)
+	before := c.tunables(t)
+	s := c.sweep("manager-dies", c.replicatedScratch(), messageCap("64"))
+	s.Spec.Strategy.Seed = new(int64(1)) // With this seed, the first run is of the candidate.
+	c.createSweep(t, s)
+	c.awaitRunOf(t, s, "message_cap=64")
+	begin := time.Now()
+	c.turnOff(t)
+	eventually(t, moveWithin, "another manager to be ready", func(ctx context.Context) error {
+		pods, err := c.managerPods(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range pods {
+			if pods[i].Spec.NodeName != victim && isReady(&pods[i]) {
+				return nil
+			}
+		}
+		return fmt.Errorf("none of %d is", len(pods))
+	})
+	t.Logf("another manager is ready %.0f s after the node died", time.Since(begin).Seconds())
+	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
+	c.awaitTunables(t, before)
+	t.Logf("everything is restored %.0f s after the node died", time.Since(begin).Seconds())
+}
+
+// moveManager moves the manager to the victim.
+func (c *cluster) moveManager(t *testing.T) {
+	t.Helper()
+	c.cordon(t, true, "node1", "node2")
+	defer c.cordon(t, false, "node1", "node2")
+	eventually(t, 3*time.Minute, "the manager to run on "+victim, func(ctx context.Context) error {
+		pods, err := c.managerPods(ctx)
+		if err != nil || len(pods) == 0 {
+			return errors.Join(errors.New("there is no manager"), err)
+		}
+		for i := range pods {
+			if pods[i].Spec.NodeName != victim {
+				return errors.Join(fmt.Errorf("it is on %s", pods[i].Spec.NodeName), client.IgnoreNotFound(c.Delete(ctx, &pods[i])))
+			}
+			if !isReady(&pods[i]) {
+				return errors.New("it is not ready")
+			}
+		}
+		return nil
+	})
+}
+
+// A node with an OSD and a client is drained in mid-run of a sweep, as Rook's budgets admit. The sweep ends or waits, and
+// everything is restored.
+func TestNodesDrainUnderSweep(t *testing.T) {
+	c := forTest(t)
+	c.moveAway(t, managerLabels(), toolboxLabels(), rookLabels())
+	before := c.tunables(t)
+	s := c.sweep("drained", c.replicatedScratch(), messageCap("64"))
+	s.Spec.Template.Clients.Count, s.Spec.Template.Clients.Spread = 3, v1alpha1.SpreadRequired
+	s.Spec.Quiescence.Timeout.Duration = 20 * time.Minute
+	c.createSweep(t, s)
+	c.awaitRunOf(t, s, "baseline")
+	begin := time.Now()
+	c.drain(t)
+	t.Logf("drained after %.0f s", time.Since(begin).Seconds())
+	time.Sleep(time.Minute)
+	t.Logf("the sweep, a minute later: %s", toldBySweep(s))
+	c.cordon(t, false, victim)
+	c.awaitHealthy(t)
+	t.Logf("healthy again after %.0f s", time.Since(begin).Seconds())
+	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
+	c.awaitTunables(t, before)
+}
