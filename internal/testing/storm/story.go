@@ -288,8 +288,9 @@ func (s *Story) Carry(ctx context.Context, name string, to Target, writes bool, 
 	if !managed {
 		return do()
 	}
-	effect, random := s.begin(m, name)
+	random := s.draw(name)
 	time.Sleep(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
+	effect := s.begin(m, name)
 	if m.ctx.Err() != nil {
 		return ErrKilled
 	}
@@ -304,24 +305,32 @@ func (s *Story) Carry(ctx context.Context, name string, to Target, writes bool, 
 	})
 }
 
-// begin counts a call, and returns the fault that is due.
-func (s *Story) begin(m *Manager, name string) (Effect, *rand.Rand) {
+// draw returns the randomness of a call. Two calls at the same time may come in any order, so the number of all calls
+// must not decide how long they take.
+func (s *Story) draw(name string) *rand.Rand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.named[name]++
+	digest := fnv.New64a()
+	_, _ = fmt.Fprint(digest, name, s.named[name])
+	return rand.New(rand.NewPCG(s.Seed, digest.Sum64())) //nolint:gosec // The story must be the same again.
+}
+
+// begin counts a call, and returns the fault that is due. The call has taken its time before: two calls that come at the
+// same time are counted in an order that the seed decides.
+func (s *Story) begin(m *Manager, name string) Effect {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	s.named[name]++
-	digest := fnv.New64a()
-	_, _ = fmt.Fprint(digest, name, s.named[name])          // Two calls at the same time may come in any order, so their number must not decide how long they take.
-	random := rand.New(rand.NewPCG(s.Seed, digest.Sum64())) //nolint:gosec // The story must be the same again.
 	m.counts()
 	if s.calm || len(s.faults) == 0 || s.calls < s.faults[0].Call {
-		return nil, random
+		return nil
 	}
 	due := s.faults[0]
 	s.faults = s.faults[1:]
 	s.counts[due.Name]++
 	s.course = append(s.course, fmt.Sprintf("%s: %s at call %d of %s", name, due.Name, s.calls, m.Name))
-	return s.Effects[due.Name], random
+	return s.Effects[due.Name]
 }
 
 // Again lets a fault that cannot happen at a call happen at the next one.
