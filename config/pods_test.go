@@ -36,7 +36,7 @@ func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	return nil
 }
 
-// The pods of benchmarks are not in manifests: internal/clientjob checks them.
+// The pods of benchmarks are not in manifests: internal/clients/clientjob checks them.
 func TestPodsAreRestricted(t *testing.T) {
 	checked := 0
 	for _, folder := range folders(t) {

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cephtune/cephtune/internal/openloop"
-	"github.com/cephtune/cephtune/internal/openloop/device"
+	"github.com/cephtune/cephtune/internal/engine/openloop"
+	"github.com/cephtune/cephtune/internal/engine/openloop/device"
 	"github.com/cephtune/cephtune/internal/result"
 )
 

@@ -12,8 +12,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 // command is a subcommand of this binary. The Helm chart's hook and test run subcommands, because the

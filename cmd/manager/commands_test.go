@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 func TestCommandOf(t *testing.T) {

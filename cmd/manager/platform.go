@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/journals"
-	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
-	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/settings/limits"
+	"github.com/cephtune/cephtune/internal/settings/namespaces"
 	"github.com/cephtune/cephtune/internal/signature"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 // startTimeout limits the requests of newPlatform, and the subcommand check-uninstall.

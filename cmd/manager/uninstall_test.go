@@ -14,9 +14,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
-	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 func TestUninstallCheck(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/clients/clientjob"
+	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 

@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/loadtarget"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/target"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // target returns the target of the session, as far as it is known.
-func (f facts) target() target.Target {
-	return target.Target{
+func (f facts) target() loadtarget.Target {
+	return loadtarget.Target{
 		Template: &f.spec.Template, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,
 		OSDMap: f.memory.pool.OSDMap, MadePGs: f.memory.pool.PGs, ConfinedTo: f.osds(), Shared: f.sharesPool(),
 		Exists: f.job != nil, Script: f.script,

@@ -28,16 +28,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/clientview"
-	"github.com/cephtune/cephtune/internal/limits"
-	"github.com/cephtune/cephtune/internal/live"
+	"github.com/cephtune/cephtune/internal/clients/clientjob"
+	"github.com/cephtune/cephtune/internal/clients/clientview"
+	"github.com/cephtune/cephtune/internal/clients/live"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 

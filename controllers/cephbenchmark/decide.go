@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/scratchpool"
-	"github.com/cephtune/cephtune/internal/teardown"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 

@@ -3,8 +3,8 @@ package cephbenchmark
 import (
 	"context"
 
-	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/clients/clientjob"
+	"github.com/cephtune/cephtune/internal/clients/clientview"
 )
 
 // readLogs reads the logs of clients whose pods have ended. It reads one log for each client, because any user can make

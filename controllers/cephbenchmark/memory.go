@@ -3,14 +3,14 @@ package cephbenchmark
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/clients/clientview"
+	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/scratchpool"
-	"github.com/cephtune/cephtune/internal/teardown"
-	"github.com/cephtune/cephtune/internal/turn"
 	"github.com/cephtune/cephtune/internal/workload"
+	"github.com/cephtune/cephtune/internal/workload/turn"
 )
 
 // memory holds knowledge of a session that only this process has. A restart of the manager loses it, and

@@ -3,7 +3,7 @@ package cephbenchmark
 import (
 	"context"
 
-	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
-	"github.com/cephtune/cephtune/internal/objectref"
-	"github.com/cephtune/cephtune/internal/trial"
-	"github.com/cephtune/cephtune/internal/turn"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
+	"github.com/cephtune/cephtune/internal/signature/trial"
+	"github.com/cephtune/cephtune/internal/workload/turn"
 )
 
 // Package turn decides when it is a benchmark's turn, and takes the lock. This file provides the

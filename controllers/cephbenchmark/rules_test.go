@@ -10,11 +10,11 @@ import (
 	"github.com/go-logr/logr/funcr"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
-	"github.com/cephtune/cephtune/internal/teardown"
-	"github.com/cephtune/cephtune/internal/trial"
+	"github.com/cephtune/cephtune/internal/signature/trial"
 )
 
 func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
-	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/leftovers"
+	"github.com/cephtune/cephtune/internal/clients/clientjob"
+	"github.com/cephtune/cephtune/internal/clients/leftovers"
+	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/teardown"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 )
 

@@ -13,14 +13,14 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
-	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/leftovers"
+	"github.com/cephtune/cephtune/internal/clients/clientjob"
+	"github.com/cephtune/cephtune/internal/clients/leftovers"
 	"github.com/cephtune/cephtune/internal/lock"
-	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // Stories of the scratch pool that benchmarks of a sweep share.

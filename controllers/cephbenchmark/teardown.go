@@ -11,16 +11,16 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clients/leftovers"
+	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/kstatus"
-	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/lock"
-	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/teardown"
 )
 
 // Package teardown decides on the parts of a teardown and carries them out. This file gathers the

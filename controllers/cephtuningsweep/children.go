@@ -17,10 +17,10 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/pages"
+	"github.com/cephtune/cephtune/internal/reconcile/pages"
 	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/sweepspec"
-	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // writtenBytes returns the number of bytes that the clients and the background load of a benchmark wrote,

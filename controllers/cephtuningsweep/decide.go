@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // step names one action of the controller. With reconcile.StepWait, a sweep waits for the CephCluster or until

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/kstatus"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // unplanned reports whether the sweep has no plan yet.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // The rules of the design Interleaved. Before the first session, each configuration is rehearsed: its values are

@@ -14,13 +14,13 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/fitness"
-	"github.com/cephtune/cephtune/internal/kstatus"
-	"github.com/cephtune/cephtune/internal/live"
+	"github.com/cephtune/cephtune/internal/clients/live"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/figure/fitness"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/cephtune/cephtune/internal/limits"
+	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )

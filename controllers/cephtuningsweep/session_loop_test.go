@@ -16,11 +16,11 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/limits"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 

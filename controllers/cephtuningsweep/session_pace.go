@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/switchback"
 )
 
 // sessionPace is the progress of one session.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/switchback"
 )
 
 func TestPace(t *testing.T) {

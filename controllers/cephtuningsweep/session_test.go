@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/task"
 )
 

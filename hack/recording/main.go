@@ -2,7 +2,7 @@
 // CSV with the operations of each second of a session. Its header says what was measured. Recordings in
 // which all settings have the same effect calibrate the simulations of package switchback.
 //
-//	go run ./hack/recording EXPORT > internal/switchback/testdata/LAB/NAME.csv
+//	go run ./hack/recording EXPORT > internal/design/switchback/testdata/LAB/NAME.csv
 package main
 
 import (

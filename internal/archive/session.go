@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/fitness"
-	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/switchback"
+	"github.com/cephtune/cephtune/internal/figure/fitness"
 )
 
 // SessionKey is the key of a [SwitchedSession] in the binaryData of a ConfigMap.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // Tuner has the verbs that change settings of Ceph. Each verb carries a Fence. The verb fails with a

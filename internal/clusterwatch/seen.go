@@ -6,8 +6,8 @@ import (
 
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch/slowosd"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
 // around is how far outside a phase a sample may lie and still count for the phase. For Space, it must not lie

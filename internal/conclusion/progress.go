@@ -8,7 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // maxStep is the maximum length of Progress.Step in status, in bytes.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // SetRun adds a run to status, or replaces the run with the same number. If the new entry has no start time, it

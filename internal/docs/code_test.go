@@ -93,7 +93,7 @@ func TestThePlacesOfAnEngine(t *testing.T) {
 	found := 0
 	for _, dir := range []string{
 		"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/cli/load", "internal/conclusion", "internal/engine", "internal/figure",
-		"internal/report", "internal/runner", "internal/sweepspec", "internal/target", "internal/workload",
+		"internal/report", "internal/runner", "internal/sweepspec", "internal/loadtarget", "internal/workload",
 	} {
 		for _, name := range sourcesOf(t, dir) {
 			below := dir + "/" + filepath.Base(name)

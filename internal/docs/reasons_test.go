@@ -18,7 +18,7 @@ import (
 var reasonPages = []string{"docs/failures.md", "docs/troubleshooting.md"}
 
 // setters are the packages that set conditions.
-var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/clientview", "internal/conclusion", "internal/kstatus", "internal/target", "internal/workload"}
+var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/clients/clientview", "internal/conclusion", "internal/reconcile/kstatus", "internal/loadtarget", "internal/workload"}
 
 // TestReasonsAreExplained checks that each reason has an entry that says where to look and what to
 // do, and that each entry has a reason.
@@ -91,7 +91,7 @@ var passedOn = map[string]string{
 	"ready.Reason":             "a condition",
 	"first.Code":               "internal/quiescence, whose words docs/disturbances.md explains",
 	"obstacles[hopeless].Code": "internal/quiescence, whose words docs/disturbances.md explains",
-	"string(e.Code)":           "internal/sweep, whose words are among the events",
+	"string(e.Code)":           "internal/design/sweep, whose words are among the events",
 }
 
 // said returns the expressions that the controllers use as reasons of outcomes, obstacles, events
@@ -158,7 +158,7 @@ func TestReasonsAreConstants(t *testing.T) {
 // eventWords are the reasons of events that are not reasons of conditions.
 func eventWords(t *testing.T) []string {
 	t.Helper()
-	words := ofType(t, "internal/sweep", "EventCode")
+	words := ofType(t, "internal/design/sweep", "EventCode")
 	for _, expression := range said(t) {
 		if word, isWord := literal(expression); isWord {
 			words = append(words, word)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 )
 
 // Both combines the Lease and the record in Ceph into one lock.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 )
 
 // Locker acquires and releases the locks of Ceph clusters.

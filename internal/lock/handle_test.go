@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 )
 
 // oneLock grants its lock to anyone, unless refuses is set. It counts requests that reach Ceph.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 )
 
 // leasePrefix begins the name of a Lease, which ends with the FSID.

@@ -3,7 +3,7 @@ package reconcile
 import (
 	"time"
 
-	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // Wait is a sentence for the user about what a step still waits for, or [Done]. Ignore it if the

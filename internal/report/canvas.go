@@ -8,7 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // colours is the number of classes c0, c1, … of the style sheet; shapes is the number of marker shapes.

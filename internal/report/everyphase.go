@@ -12,9 +12,9 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweepspec"
-	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // Runs has a sweep's benchmarks by the number of their run. Benchmarks that historyLimit has deleted are

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"html/template"
 
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 //go:embed page.html.tmpl

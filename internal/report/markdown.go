@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // Markdown returns the report for a pull request or an issue. The text has no plots, and folds long tables.

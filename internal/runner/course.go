@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
-	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/task"
 )
 

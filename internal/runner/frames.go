@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cephtune/cephtune/internal/limits"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/task"
 )
 

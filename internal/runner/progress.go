@@ -6,7 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/parse"
-	"github.com/cephtune/cephtune/internal/progress"
+	"github.com/cephtune/cephtune/internal/workload/progress"
 )
 
 // The limits of progress lines in the log. By default, kubelets rotate a log at 10 MiB, and progress must not

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
-	"github.com/cephtune/cephtune/internal/progress"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload/progress"
 )
 
 // step is a tool's output, and the time after the step before.

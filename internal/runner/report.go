@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/task"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/memory"
 )

@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/kstatus"
-	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/scratchpool/placement"
 )
 
 // Final returns the outcome for an error that ends the benchmark. Such an error says that the pool cannot

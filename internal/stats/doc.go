@@ -23,6 +23,6 @@
 // never silently dropped.
 //
 // docs/statistics.md explains the method in words. docs/statistics-error-rates.md reports its error rates.
-// The files simulation_test.go of this package and of internal/sweep, and weather_test.go there, measure these
+// The files simulation_test.go of this package and of internal/design/sweep, and weather_test.go there, measure these
 // rates.
 package stats

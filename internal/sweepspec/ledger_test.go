@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/fitness"
-	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/design/switchback"
+	"github.com/cephtune/cephtune/internal/figure/fitness"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
-	"github.com/cephtune/cephtune/internal/switchback"
 )
 
 func TestLedgersComeBackAsTheyWere(t *testing.T) {

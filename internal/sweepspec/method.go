@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 )
 
 // method is a design before it has trials: how it plans, and how it is described.

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/fitness"
-	"github.com/cephtune/cephtune/internal/session"
-	"github.com/cephtune/cephtune/internal/sweep"
-	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/figure/fitness"
 )
 
 // Trials returns the trials of a sweep, also those that an earlier version wrote as status.runs. For texts that no

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 )
 
 var interleavedPlan = &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved}

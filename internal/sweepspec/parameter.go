@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 )
 
 // kind answers all questions about a parameter that depend on what it varies. A new kind needs a field of

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 

@@ -4,7 +4,7 @@ import (
 	"regexp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // deviceClass varies the device class of the OSDs that store the scratch pool.

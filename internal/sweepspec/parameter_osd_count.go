@@ -2,7 +2,7 @@ package sweepspec
 
 import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // osdCount varies the number of OSDs that store the scratch pool.

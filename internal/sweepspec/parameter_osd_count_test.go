@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 )
 
 const onOSDs = `{template: {target: {scratchPool: {replicated: {size: 1}, osdSelection: {count: 1}}}}, parameters: [{name: osds, osdCount: {}, values: ["2", "3"]}]}`

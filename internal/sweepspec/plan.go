@@ -12,9 +12,9 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // Facts are the inputs of a plan besides the spec.

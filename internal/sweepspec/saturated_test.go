@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // A configuration with which the storage cannot take the rate is the worst one. It is not measured again and again.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // blocksScope returns the scope of the verdict of a sweep of the design Blocks. A setting stays applied for a

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
-	"github.com/cephtune/cephtune/internal/switchback"
 )
 
 // Sessions is the state of an interleaved sweep. It depends only on the spec, the plan and the entries of the

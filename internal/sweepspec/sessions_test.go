@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/fitness"
-	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/design/switchback"
+	"github.com/cephtune/cephtune/internal/figure/fitness"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
-	"github.com/cephtune/cephtune/internal/switchback"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 

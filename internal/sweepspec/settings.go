@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // maxSeed is the largest integer up to which all JSON readers represent integers exactly.

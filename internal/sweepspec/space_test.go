@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 )
 
 const inPlace = `{template: {target: {scratchPool: null, existingPool: {name: p, dataPool: d}}}, `

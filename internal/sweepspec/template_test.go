@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/design/sweep"
 )
 
 const loads = `{template: {phases: [{name: write, radosBench: {mode: Write, objectSize: 4Mi}}, {name: rbd, rbdBench: {ioType: Write, ioTotal: 1Gi}},

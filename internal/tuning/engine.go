@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // Ceph is the interface through which an Engine reads and changes a Ceph cluster.

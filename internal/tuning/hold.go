@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // HoldStill returns the changes that turn off the pools' autoscalers, the balancer and, with pauseScrubs,

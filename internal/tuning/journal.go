@@ -13,8 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 )
 
 // SchemaVersion is the version of the journals that this package writes. The package refuses

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // nth kills at the nth time that a point is reached. It reports whether it has killed.

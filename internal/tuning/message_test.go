@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 func TestMessageNamesWhatIsGone(t *testing.T) {

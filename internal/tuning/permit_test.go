@@ -10,7 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 

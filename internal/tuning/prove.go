@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // InertReason is the reason why a change is inert.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 

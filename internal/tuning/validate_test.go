@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // PoolOptionType returns the type of a pool option, or false if cephtune cannot restore the option. Options

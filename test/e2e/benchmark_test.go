@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/claims"
+	"github.com/cephtune/cephtune/internal/loadtarget/claims"
 )
 
 // Two clients run most kinds of load on a scratch pool, and nothing of it remains.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // change checks the fence and carries out a change, between the hooks Before and After. If the field Lose holds

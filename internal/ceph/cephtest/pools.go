@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
 
 // poolOption describes the values that `osd pool set` accepts for an option.

@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 func writeMarkdown(w io.Writer, r *report, u unit) error {

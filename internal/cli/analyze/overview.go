@@ -13,8 +13,8 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/loadfacts"
-	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/result"
 )
 

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cephtune/cephtune/internal/cli/difference"
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 

@@ -28,10 +28,10 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
-	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/internal/claims"
+	"github.com/cephtune/cephtune/internal/loadtarget/claims"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/progress"
+	"github.com/cephtune/cephtune/internal/workload/progress"
 )
 
 // stale is the age at which the last rate of a client no longer counts as current.

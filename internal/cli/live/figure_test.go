@@ -6,7 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/parse"
-	"github.com/cephtune/cephtune/internal/progress"
+	"github.com/cephtune/cephtune/internal/workload/progress"
 )
 
 func now() time.Time { return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC) }

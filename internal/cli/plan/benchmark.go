@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 

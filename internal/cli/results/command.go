@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
-	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each request.

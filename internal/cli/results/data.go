@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/result"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/pages"
+	"github.com/cephtune/cephtune/internal/reconcile/pages"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 

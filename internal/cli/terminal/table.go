@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // maxCell is the most bytes of a cell in any column but the last. All rows are padded to the longest cell of

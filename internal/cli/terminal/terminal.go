@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // These are the escape sequences of ECMA-48 for colors that nearly every terminal supports.

@@ -13,8 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/sweepspec"
-	"github.com/cephtune/cephtune/internal/trial"
 )
 
 // kind describes how to follow objects of one kind.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
-	"github.com/cephtune/cephtune/internal/medium"
+	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // output is the destination of the lines. Its writer passes on escape sequences, so each line must be one

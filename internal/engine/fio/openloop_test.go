@@ -11,9 +11,9 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/load"
+	"github.com/cephtune/cephtune/internal/engine/openloop"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/engine/place"
-	"github.com/cephtune/cephtune/internal/openloop"
 	"github.com/cephtune/cephtune/internal/result"
 )
 

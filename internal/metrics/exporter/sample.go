@@ -11,8 +11,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // Sample is the value of one series. Labels are in the order of the metric's description.

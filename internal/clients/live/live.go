@@ -1,0 +1,150 @@
+// Package live follows the sessions of benchmarks in this process. It polls their runners and samples the
+// cluster that they load. News about a runner, and each attempt to take a sample, wake the reconciler, so
+// that no phase waits for the next periodic reconcile.
+package live
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clients/clientview"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/settings/limits"
+)
+
+// Sessions holds the sessions that this process follows.
+type Sessions struct {
+	dial   clientview.Dial
+	budget *limits.Budget
+	now    func() time.Time
+	wake   func(types.NamespacedName)
+
+	mu       sync.Mutex
+	stopped  bool
+	sessions map[types.NamespacedName]*Session
+}
+
+// New returns Sessions that hold no session yet. Each session has an account of the budget, which may be nil, for what
+// its clients report. The function wake requests a reconcile of an object.
+func New(dial clientview.Dial, budget *limits.Budget, now func() time.Time, wake func(types.NamespacedName)) *Sessions {
+	return &Sessions{dial: dial, budget: budget, now: now, wake: wake, sessions: map[types.NamespacedName]*Session{}}
+}
+
+// Start implements manager.Runnable. When the manager ends, it stops following all sessions.
+func (l *Sessions) Start(ctx context.Context) error {
+	<-ctx.Done()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	for key, s := range l.sessions {
+		s.stop()
+		delete(l.sessions, key)
+	}
+	return nil
+}
+
+// Of returns an object's session with the given session ID. If this process does not follow that session yet,
+// Of begins to follow it, and stops following any other session of the object. When the manager has ended, Of
+// returns a session that polls and samples nothing.
+func (l *Sessions) Of(key types.NamespacedName, id string) *Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.sessions[key]
+	if ok && s.id == id {
+		return s
+	}
+	if ok {
+		s.stop()
+	}
+	ctx, stop := context.WithCancel(context.Background()) // The session outlives the caller's context. Start, Forget and Of stop it.
+	s = &Session{
+		id: id, now: l.now, wake: func() { l.wake(key) },
+		context: ctx, Account: l.budget.Open(),
+	}
+	s.stop = func() { stop(); s.Account.Close() }
+	s.Runners = clientview.NewFollowers(ctx, l.dial, s.Account, l.now, s.wake)
+	if l.stopped {
+		s.stop()
+	}
+	l.sessions[key] = s
+	return s
+}
+
+// Followed returns the session that this process follows for an object; false without one.
+func (l *Sessions) Followed(key types.NamespacedName) (*Session, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.sessions[key]
+	return s, ok
+}
+
+// Forget stops following an object's session.
+func (l *Sessions) Forget(key types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s, ok := l.sessions[key]; ok {
+		s.stop()
+		delete(l.sessions, key)
+	}
+}
+
+// Session is a session that this process follows. Its fields and methods are safe for concurrent use.
+type Session struct {
+	id      string
+	now     func() time.Time
+	wake    func()
+	context context.Context //nolint:containedctx // A session outlasts the call that starts it.
+	stop    func()
+
+	Runners *clientview.Followers
+	// Account is charged for what the session keeps of its clients' reports.
+	Account *limits.Account
+
+	mu    sync.Mutex
+	watch *clusterwatch.Watch
+}
+
+// Hurry makes the watch sample the cluster now instead of at the next interval. Before StartWatch, it does
+// nothing.
+func (s *Session) Hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch != nil {
+		s.watch.Soon()
+	}
+}
+
+// LookBetweenRuns passes its arguments to [clusterwatch.Watch.LookBetweenRuns], which turns the extra
+// observations between runs on or off. Before StartWatch, it does nothing.
+func (s *Session) LookBetweenRuns(between, strays bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch != nil {
+		s.watch.LookBetweenRuns(between, strays)
+	}
+}
+
+// StartWatch returns the watch that samples the cluster. The first call starts the watch.
+func (s *Session) StartWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch == nil {
+		s.watch = clusterwatch.New(c, to, s.now, s.wake)
+		go s.watch.Run(s.context)
+	}
+	return s.watch
+}
+
+// LastView returns the watch's present view of the cluster. Before StartWatch, the view is empty.
+func (s *Session) LastView() clusterwatch.View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch == nil {
+		return clusterwatch.View{}
+	}
+	return s.watch.View()
+}

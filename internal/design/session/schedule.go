@@ -1,0 +1,48 @@
+package session
+
+import (
+	"github.com/cephtune/cephtune/internal/design/switchback"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// latenessPercent is the percentile of the lateness that proves a window.
+const latenessPercent = 99
+
+// faults reports which windows are invalid: those of [switchback.Faults], and those in which the load generator was
+// itself late. A stall of the storage makes no operation late in this sense, so it never makes a window invalid.
+func (e Evidence) faults(covered []bool) []bool {
+	faults := switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing)
+	limit := e.latenessLimit()
+	for i := range min(len(faults), len(e.Latencies)) {
+		if late := e.Latencies[i].Lateness; late != nil {
+			if p, known := late.Percentile(latenessPercent); known && p.Seconds > limit {
+				faults[i] = true
+			}
+		}
+	}
+	return faults
+}
+
+// latenessLimit returns the limit in seconds of the generator's own lateness. Like that of a benchmark's phase, it
+// allows for a share of the latency. All windows have the same limit, from the latencies of the first group, in which
+// each setting has a window. So no window becomes invalid because of its own latencies.
+func (e Evidence) latenessLimit() float64 {
+	limit := result.LateLimitSeconds
+	if len(e.Plan.Order) == 0 || len(e.Latencies) < len(e.Plan.Order[0]) {
+		return limit
+	}
+	var sum *result.Histogram
+	for _, l := range e.Latencies[:len(e.Plan.Order[0])] {
+		h, err := l.of(switchback.Whole, "")
+		if err == nil {
+			err = addTo(&sum, h)
+		}
+		if err != nil {
+			return limit
+		}
+	}
+	if p, known := sum.Percentile(latenessPercent); known {
+		limit = max(limit, result.LateLimitShare*p.Seconds)
+	}
+	return limit
+}

@@ -1,0 +1,225 @@
+// Package loadtarget describes the target of a benchmark in its Ceph cluster: pools, placement groups, OSDs and
+// room for data. It also judges whether the cluster is quiescent enough for a run. The package is pure: it
+// computes from facts that its caller has read.
+package loadtarget
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/scratchpool/placement"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// Target is the target of a session, as far as it is known.
+type Target struct {
+	Template   *v1alpha1.BenchmarkTemplate
+	Quiescence v1alpha1.Quiescence
+	Now        time.Time
+	Rook       *rook.ClusterInfo
+	clusterwatch.View
+	// OSDMap and MadePGs were last read when the scratch pool was as specified and its PGs had settled;
+	// nil before.
+	OSDMap  *ceph.OSDMap
+	MadePGs []ceph.PG
+	// ConfinedTo are the OSDs to which the scratch pool is confined; empty for all.
+	ConfinedTo []int
+	// Shared says that the scratch pool also serves other runs of a sweep.
+	Shared bool
+	// Exists says that the clients' Job exists, and so do the pools. The session's data and PGs were accounted for
+	// before the Job was created.
+	Exists bool
+	Script *workload.Script
+	// Pods are the pods of the clients, and BackgroundPods those of the background load.
+	Pods, BackgroundPods []corev1.Pod
+}
+
+// CephMajor returns the oldest major version of the Ceph daemons; 0 if unknown.
+func (t Target) CephMajor() int {
+	if t.Survey == nil {
+		return 0
+	}
+	oldest := 0
+	for version := range t.Survey.Versions.Overall {
+		begin, _, _ := strings.Cut(version, ".")
+		if major, err := strconv.Atoi(begin); err == nil && (oldest == 0 || major < oldest) {
+			oldest = major
+		}
+	}
+	return oldest
+}
+
+// copies returns the number of OSDs of each PG of the target, which store its copies or chunks; 1 if
+// unknown.
+func (t Target) copies() int {
+	switch target := t.Template.Target; {
+	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
+		return int(target.ScratchPool.ErasureCoded.DataChunks + target.ScratchPool.ErasureCoded.CodingChunks)
+	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
+		return int(target.ScratchPool.Replicated.Size)
+	}
+	if pool := t.existingPool(); pool != nil {
+		return pool.Size
+	}
+	return 1
+}
+
+// existingPool returns the existing pool that stores the data; nil if the target is not an existing pool,
+// or the pool is unknown.
+func (t Target) existingPool() *ceph.Pool {
+	if t.Template.Target.ExistingPool == nil {
+		return nil
+	}
+	pools := t.Pools()
+	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == t.DataPool() })
+	if at < 0 {
+		return nil
+	}
+	return &pools[at]
+}
+
+// DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated or unknown
+// pool, and for a claim.
+func (t Target) DataChunks() int {
+	if pool := t.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
+		return int(pool.ErasureCoded.DataChunks)
+	}
+	if t.Survey == nil {
+		return 0
+	}
+	if pool := t.existingPool(); pool != nil {
+		return pool.DataChunks
+	}
+	return 0
+}
+
+// Overhead returns how many bytes OSDs store for one byte of a client; 1 if unknown, for example for a claim.
+func (t Target) Overhead() float64 { return float64(t.copies()) / float64(max(t.DataChunks(), 1)) }
+
+// DeviceClass returns the device class to which the scratch pool is confined; "" for all.
+func (t Target) DeviceClass() string {
+	if pool := t.Template.Target.ScratchPool; pool != nil {
+		return pool.DeviceClass
+	}
+	return ""
+}
+
+// ScratchPool returns the scratch pool of the target with all PG numbers, including defaults for
+// those that the spec omits; nil for another target.
+func (t Target) ScratchPool() *v1alpha1.ScratchPool {
+	pool := t.Template.Target.ScratchPool
+	if pool == nil {
+		return nil
+	}
+	osds := t.Survey.OSDs
+	if pool.CrushRoot != "" {
+		osds = placement.UsableOSDs(osds, t.Survey.Tree, *pool)
+	}
+	sized := placement.Sized(*pool, osds)
+	return &sized
+}
+
+// Confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
+func (t Target) Confined() *v1alpha1.OSDSelection {
+	if pool := t.Template.Target.ScratchPool; pool != nil {
+		return pool.OSDSelection
+	}
+	return nil
+}
+
+// PoolNames returns the names of the target's pools. The last of them stores the data. For a claim, it
+// returns nil.
+func (t Target) PoolNames() []string { return workload.Pools(t.Template.Target) }
+
+// Pools returns the pools of the target, from the same OSD map as knownPools.
+func (t Target) Pools() []ceph.Pool {
+	var pools []ceph.Pool
+	for _, pool := range t.knownPools() {
+		if slices.Contains(t.PoolNames(), pool.Name) {
+			pools = append(pools, pool)
+		}
+	}
+	return pools
+}
+
+// knownPools returns all pools of the OSD map that was read while the scratch pool was prepared, or else of the
+// survey; nil if no map was read.
+func (t Target) knownPools() []ceph.Pool {
+	switch {
+	case t.OSDMap != nil: // This map was read after the creation of the scratch pool.
+		return t.OSDMap.Pools
+	case t.Survey != nil:
+		return t.Survey.OSDMap.Pools
+	}
+	return nil
+}
+
+// PGs returns the placement groups of all pools, read after the scratch pool was created, or else
+// those of the survey.
+func (t Target) PGs() []ceph.PG {
+	if t.MadePGs != nil {
+		return t.MadePGs
+	}
+	return t.Survey.PGs
+}
+
+// Misplaced describes how the scratch pool's placement differs from the requested one; "" if it
+// does not.
+func (t Target) Misplaced(pgs []ceph.PG) string {
+	if wrong := t.outsideClass(pgs); wrong != "" || t.Confined() == nil {
+		return wrong
+	}
+	pools := t.Pools()
+	for _, name := range t.PoolNames() {
+		at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+		if at < 0 {
+			return "there is no pool " + name
+		}
+		osds := t.ConfinedTo
+		if name == settings.ScratchPool && len(t.PoolNames()) > 1 {
+			// The few metadata objects need not use all of these OSDs.
+			osds = placement.Used(pools[at], pgs, osds)
+		}
+		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// outsideClass describes the placement groups of the scratch pool on OSDs outside the requested CRUSH root or device
+// class; "" without any.
+func (t Target) outsideClass(pgs []ceph.PG) string {
+	pool, class := t.Template.Target.ScratchPool, t.DeviceClass()
+	if pool == nil || class == "" && pool.CrushRoot == "" {
+		return ""
+	}
+	allowed := t.Survey.OSDs
+	words := "of device class " + class
+	if pool.CrushRoot != "" {
+		allowed = placement.UsableOSDs(allowed, t.Survey.Tree, *pool)
+		words = strings.TrimSuffix("in the CRUSH root "+pool.CrushRoot+" "+words, " of device class ")
+	}
+	var osds []int
+	for _, osd := range allowed {
+		if class == "" || osd.DeviceClass == class {
+			osds = append(osds, osd.ID)
+		}
+	}
+	for _, pool := range t.Pools() {
+		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
+			return fmt.Sprintf("%s, but may use only OSDs %s", wrong, words)
+		}
+	}
+	return ""
+}
