@@ -32,6 +32,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/clients/live"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -144,6 +145,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return fmt.Errorf("restore orphaned outages: %w", err)
 		}
 	}
+	next := handler.EnqueueRequestsFromMapFunc(queue.Front(r.Client, v1alpha1.KindCephBenchmark))
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		WithOptions(reconcile.Options()).
@@ -152,6 +154,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.CephBenchmark{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(benchmarkOf)).
+		Watches(&v1alpha1.CephBenchmark{}, next, builder.WithPredicates(queue.Moves())).
+		Watches(&v1alpha1.CephTuningSweep{}, next, builder.WithPredicates(queue.Moves())).
 		WatchesRawSource(source.Channel(r.woken, &handler.TypedEnqueueRequestForObject[*v1alpha1.CephBenchmark]{})).
 		Complete(r)
 }
@@ -192,6 +196,7 @@ func (r *Reconciler) newLoop() *passLoop {
 		New:      func() *v1alpha1.CephBenchmark { return &v1alpha1.CephBenchmark{} },
 		Status:   statusOf,
 		Rests:    rests,
+		Queued:   r.queued,
 		RunOf:    runOf,
 		Fresh:    newMemory,
 		Observe:  r.observe,

@@ -91,6 +91,7 @@ func rules() []rule {
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created
+		{Name: "waitInLine", Func: waitInLine},                         // others are ahead in the queue
 		{Name: "endOutage", Func: endOutage},                           // brings OSDs back in time
 		{Name: "failWithForeignJob", Func: failWithForeignJob},         // the Job differs from the one that the manager created
 		{Name: "removeUnrecorded", Func: removeUnrecorded},             // the manager ended before it recorded the UID of a Job

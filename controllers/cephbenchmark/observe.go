@@ -23,6 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/loadtarget/claims"
+	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
@@ -53,6 +54,9 @@ type facts struct {
 	rook    *rook.ClusterInfo
 	rookErr error
 	locked  bool // the session has the lock, and need not renew it yet
+	// line is what is ahead in the queue. It is observed only while the session does nothing but wait for it; then all
+	// other observations are missing.
+	line queue.Line
 
 	job     *batchv1.Job
 	jobLost bool // the Job was created and is gone, but not because the operator replaces it

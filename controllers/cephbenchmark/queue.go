@@ -2,10 +2,13 @@ package cephbenchmark
 
 import (
 	"context"
-	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/lock/queue"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/signature/trial"
@@ -15,8 +18,34 @@ import (
 // Package turn decides when it is a benchmark's turn, and takes the lock. This file provides the
 // facts and the functions that package turn needs.
 
-// queueAgain is the interval between requests for the lock while the benchmark waits for it.
-const queueAgain = 2 * time.Second
+// queued returns the facts of a benchmark that has found nothing to prevent it, and waits while others are ahead in the
+// queue. It reads only the cache, and ends the watch on Ceph: a thousand benchmarks may wait.
+func (r *Reconciler) queued(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, bool, error) {
+	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway}
+	place, waits := queue.OfBenchmark(b)
+	if !waits || !seen.onlyWaits() {
+		return facts{}, false, nil
+	}
+	var err error
+	if seen.line, err = queue.LineOf(ctx, r.Client, place); err != nil || seen.line.Length == 0 {
+		return facts{}, false, err
+	}
+	r.live.Forget(client.ObjectKeyFromObject(b))
+	return seen, true, nil
+}
+
+// onlyWaits reports whether the benchmark has done nothing yet but to look at Ceph, and nobody has changed what it should
+// do since.
+func (f facts) onlyWaits() bool {
+	b := f.benchmark
+	return reasonOf(b) == v1alpha1.ReasonQueued && b.Status.ObservedRunID == b.Spec.RunID && b.Status.ObservedGeneration == b.Generation &&
+		!f.deleted() && !b.Spec.Suspend && !f.memory.turn.Had && f.recorded().JobUID == "" && len(b.Status.Runs) == 0
+}
+
+// waitInLine waits while others are ahead in the queue.
+func waitInLine(seen facts) (plan, bool) {
+	return waiting(v1alpha1.ReasonQueued, seen.line.String(), seen.line.Again()), seen.line.Length > 0
+}
 
 // holder returns the object that holds the lock for this benchmark: its sweep, or else the benchmark itself. An owner
 // reference does not count, because users can write it.
@@ -30,7 +59,8 @@ func (f facts) holder() objectref.Ref {
 // borrowsLock reports whether the sweep of the benchmark holds the lock. Only the sweep takes and releases it.
 func (f facts) borrowsLock() bool { return f.benchmark.Status.Trial != nil }
 
-// takeLock takes or renews the lock of the Ceph cluster, if it is this benchmark's turn.
+// takeLock takes or renews the lock of the Ceph cluster, if it is this benchmark's turn. A benchmark is in the queue only
+// once it has looked at Ceph, because one that can never run need not wait.
 func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 	answer, err := r.taker(seen).Take(ctx)
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: string(answer.Waits)}
@@ -39,12 +69,16 @@ func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 		return effect{}, err
 	case answer.Lost != "":
 		return failed(seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: answer.Lost}), nil
+	case answer.Waits.IsDone() && reasonOf(seen.benchmark) == v1alpha1.ReasonQueued: // After a restart, a queued benchmark has no lock.
+		return effect{Again: reconcile.AtOnce, Outcome: lookingAtCluster()}, nil
 	case answer.Waits.IsDone():
 		return now(), nil
 	case answer.ForOSDs:
 		o.Reason = v1alpha1.ReasonRestoringOSDs
+	case seen.Survey == nil && answer.Line.Length > 0:
+		o = kstatus.Outcome{}
 	}
-	return effect{Again: queueAgain, Outcome: o}, nil
+	return effect{Again: max(answer.Line.Again(), queue.LookEvery), Outcome: o}, nil
 }
 
 // taker returns the Taker, which takes, renews and releases the lock for this benchmark.

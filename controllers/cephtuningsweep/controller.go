@@ -20,12 +20,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -97,10 +99,14 @@ type Pace struct {
 	Settle time.Duration
 	// Watch is the interval during a measurement, when the benchmark itself also checks the cluster's health.
 	Watch time.Duration
+	// Queue is the interval at which the next sweep in the queue looks whether the lock is free.
+	Queue time.Duration
 }
 
 // DefaultPace returns the pace for real clusters, where each poll takes about a second.
-func DefaultPace() Pace { return Pace{Settle: 2 * time.Second, Watch: 5 * time.Second} }
+func DefaultPace() Pace {
+	return Pace{Settle: 2 * time.Second, Watch: 5 * time.Second, Queue: queue.LookEvery}
+}
 
 // Reconciler reconciles CephTuningSweeps.
 type Reconciler struct {
@@ -131,6 +137,7 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 	if err := mgr.Add(&r.loops); err != nil {
 		return err
 	}
+	next := handler.EnqueueRequestsFromMapFunc(queue.Front(r.Client, v1alpha1.KindCephTuningSweep))
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		WithOptions(reconcile.Options()).
@@ -139,6 +146,8 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.CephBenchmark{}).
+		Watches(&v1alpha1.CephBenchmark{}, next, builder.WithPredicates(queue.Moves())).
+		Watches(&v1alpha1.CephTuningSweep{}, next, builder.WithPredicates(queue.Moves())).
 		Complete(passes)
 }
 
@@ -165,6 +174,7 @@ func (r *Reconciler) newLoop() *passLoop {
 		New:      func() *v1alpha1.CephTuningSweep { return &v1alpha1.CephTuningSweep{} },
 		Status:   statusOf,
 		Rests:    rests,
+		Queued:   r.queued,
 		RunOf:    runOf,
 		Fresh:    func() memory { return memory{} },
 		Observe:  r.observe,

@@ -105,6 +105,7 @@ func rules() []rule {
 		{Name: "stallAbandoned", Func: stallAbandoned},           // the abandon annotation is set, so a restore would be abandoned
 		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
 		{Name: "protect", Func: protect},                         // add the finalizer before the first change
+		{Name: "waitInLine", Func: waitInLine},                   // others are ahead in the queue
 		{Name: "failInOtherCluster", Func: failInOtherCluster},   // the CephCluster is now another Ceph cluster
 		{Name: "waitForCluster", Func: waitForCluster},           // the CephCluster does not exist or is not usable
 		{Name: "failAfterTrouble", Func: failAfterTrouble},       // steps have failed for too long

@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/loadtarget/claims"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
@@ -52,6 +53,9 @@ type facts struct {
 	// otherwise.
 	otherCeph string
 	locked    bool
+	// line is what is ahead in the queue. It is observed only while the sweep does nothing but wait for it; then all
+	// other observations are missing.
+	line queue.Line
 
 	// journal has the settings to restore in the Ceph cluster, whichever sweep changed them; nil if no journal
 	// was found. It is the copy in Kubernetes, or the journal of another sweep that the last search found only

@@ -49,7 +49,7 @@ func BenchmarkSweep(b *testing.B) {
 			o.Patience = func([]tuning.Change) tuning.Patience {
 				return tuning.Patience{Polls: 2, Soak: simulatedSettle, Deadline: time.Minute}
 			}
-			o.Pace = Pace{Settle: DefaultPace().Settle / 10, Watch: DefaultPace().Watch / 10}
+			o.Pace = Pace{Settle: DefaultPace().Settle / 10, Watch: DefaultPace().Watch / 10, Queue: DefaultPace().Queue / 10}
 		}
 		w.restart()
 		counter.reset()

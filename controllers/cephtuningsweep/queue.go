@@ -3,13 +3,13 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/lock/queue"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -20,11 +20,12 @@ const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
 func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
-	if ahead, err := r.ahead(ctx, seen); err != nil || len(ahead) > 0 {
-		if err != nil {
-			return effect{}, err
-		}
-		return r.queued(ctx, seen, "Ahead in the queue of the Ceph cluster: "+strings.Join(ahead, ", ")+".")
+	line, err := r.ahead(ctx, seen)
+	switch {
+	case err != nil:
+		return effect{}, err
+	case line.Length > 0:
+		return r.waits(ctx, seen, line, line.String())
 	}
 	grant, lost, err := r.lockOf(seen).Request(ctx, seen.memory.lock, seen.child != nil || seen.changedCeph())
 	switch {
@@ -33,30 +34,68 @@ func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 	case lost != "": // The sweep restores once it has the lock again.
 		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: lost})
 	case !grant.Held:
-		return r.queued(ctx, seen, fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder))
+		return r.waits(ctx, seen, line, fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder))
 	}
 	seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
 	return r.findOrphaned(ctx, seen)
 }
 
-// queued returns the effect of a sweep that waits for the lock. A sweep that can never run ends instead.
-func (r *Reconciler) queued(ctx context.Context, seen pass, waits string) (effect, error) {
+// queued returns the facts of a sweep that may run, and only waits while others are ahead in the queue. It reads only the
+// cache, because a thousand sweeps may wait. It returns false for the first sweep in the queue, which restores what sweeps
+// that are gone have left changed.
+func (r *Reconciler) queued(ctx context.Context, s *v1alpha1.CephTuningSweep, p reconcile.Pass[memory]) (facts, bool, error) {
+	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway}
+	place, waits := queue.OfSweep(s)
+	if !waits || !seen.onlyWaits() {
+		return facts{}, false, nil
+	}
+	var err error
+	if seen.line, err = queue.LineOf(ctx, r.Client, place); err != nil || seen.line.Sweeps == 0 {
+		return facts{}, false, err
+	}
+	return seen, true, nil
+}
+
+// onlyWaits reports whether the sweep has done nothing yet but to look whether it can run, and nobody has changed what it
+// should do since. After a restart of the manager, the reason Queued says that it has looked.
+func (f facts) onlyWaits() bool {
+	s := f.sweep
+	looked := f.memory.mayRun || f.memory.askedPlan.IsZero()
+	return reasonOf(s) == v1alpha1.ReasonQueued && !f.replaced() && s.Status.ObservedGeneration == s.Generation &&
+		!f.deleted() && !s.Spec.Suspend && f.memory.lock == nil && looked && f.unplanned() && s.Status.Trial == nil
+}
+
+// waitInLine waits while others are ahead in the queue.
+func waitInLine(seen facts) (plan, bool) {
+	return waiting(v1alpha1.ReasonQueued, seen.line.String(), seen.line.Again()), seen.line.Length > 0
+}
+
+// waits returns the effect of a sweep that waits for the lock. A sweep that can never run ends instead.
+func (r *Reconciler) waits(ctx context.Context, seen pass, line queue.Line, waits string) (effect, error) {
+	again := seen.pace.Queue
+	if line.Sweeps > 0 {
+		again = line.Again()
+	}
 	never, err := r.neverRuns(ctx, seen)
 	if err == nil && never != "" {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: never}), nil
 	}
-	return effect{Again: seen.pace.Settle, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: waits}}, nil
+	return effect{Again: again, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: waits}}, nil
 }
 
 // findOrphaned searches for orphaned changes once the sweep has the lock. It brings up orphaned OSDs itself.
 // It leaves a journal that it finds to the next pass.
 func (r *Reconciler) findOrphaned(ctx context.Context, seen pass) (effect, error) {
+	var o kstatus.Outcome
+	if reasonOf(seen.sweep) == v1alpha1.ReasonQueued { // After a restart, a queued sweep has no lock.
+		o = preparing("Looking at the cluster.")
+	}
 	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || !waits.IsDone() {
 		seen.memory.lockedAt = time.Time{} // So the next pass renews the lock, and searches again.
 		return restoringOSDs(waits), err
 	}
 	if seen.memory.askedCeph || seen.journal != nil {
-		return effect{}, nil
+		return effect{Outcome: o}, nil
 	}
 	left, err := r.unrestoredInCeph(ctx, seen)
 	if err != nil {
@@ -65,7 +104,7 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen pass) (effect, error
 	}
 	seen.memory.unrestoredInCeph = left
 	seen.memory.askedCeph = true
-	return effect{}, nil
+	return effect{Outcome: o}, nil
 }
 
 // unrestoredInCeph returns another sweep's open journal. Usually it exists only in Ceph, because it belongs to
@@ -84,27 +123,27 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen pass) (*tuning.J
 	return left, nil
 }
 
-// ahead names the objects that come before this sweep in the queue of the same cluster: those that have the
+// ahead returns what comes before this sweep in the queue of the same cluster: those that have the
 // lock or wait for it, in the order in which they began. If such objects exist but the lock is free, ahead also
 // searches Ceph for unrestored settings.
-func (r *Reconciler) ahead(ctx context.Context, seen pass) ([]string, error) {
+func (r *Reconciler) ahead(ctx context.Context, seen pass) (queue.Line, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
-		return nil, nil
+		return queue.Line{}, nil
 	}
 	place.Restores = seen.journalOrphaned()
 	free := false
-	names, err := queue.Ahead(ctx, r.Client, place, func() (bool, error) {
+	line, err := queue.Ahead(ctx, r.Client, place, func() (bool, error) {
 		grant, err := r.lockOf(seen).Peek(ctx)
 		free = grant.Holder == "" || seen.now.After(grant.Expires)
 		return grant.Held, err
 	})
-	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
+	if m := seen.memory; err == nil && line.Length > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
 		// The objects ahead may be waiting for the restore of a journal that exists only in Ceph.
 		m.askedAhead = seen.now
 		m.unrestoredInCeph, err = r.unrestoredInCeph(ctx, seen)
 	}
-	return names, err
+	return line, err
 }
 
 // lockOf returns the lock of the sweep's Ceph cluster. Its method Fence verifies the lock immediately before

@@ -31,6 +31,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
@@ -248,7 +249,7 @@ func (e *tempest) manage(m *storm.Manager) {
 		}
 	}, funcr.Options{}))
 	o.Journals, o.Outages = journals.New(e.api, e.api, e.operator), journals.New(e.api, e.api, e.operator).ForOutages()
-	o.Recorder, o.KeepEvery, o.Now, o.Pace = e, KeepEvery, m.Now, Pace{Settle: 5 * time.Second, Watch: 20 * time.Second}
+	o.Recorder, o.KeepEvery, o.Now, o.Pace = e, KeepEvery, m.Now, Pace{Settle: 5 * time.Second, Watch: 20 * time.Second, Queue: queue.LookEvery}
 	o.Hasten, o.Lock = nil, lock.NewBoth(lock.NewLeases(e.api, e.api, e.operator, m.Name), lock.NewRecords(e.ceph, "this-cluster"))
 	o.Reached = func(step tuning.Step) error { return e.stepped(m, step) }
 	r, keeper := New(o), newKeeper(o)

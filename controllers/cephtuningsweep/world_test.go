@@ -235,7 +235,7 @@ func (w *world) options(direct client.Client, process string) Options {
 		Patience: func([]tuning.Change) tuning.Patience {
 			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
 		},
-		Pace:    Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond},
+		Pace:    Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond, Queue: 10 * time.Millisecond},
 		Counts:  w.counts,
 		Courses: w.load, Hasten: hastened,
 		Now: w.now, Draw: func() uint64 { return 7 },

@@ -38,6 +38,9 @@ type Loop[O client.Object, S, F, D, M any] struct {
 	// Rests reports whether the object needs no work, so that the cache suffices to read it. Otherwise a cache may
 	// lack the last pass's status, and the loop would repeat a step.
 	Rests func(O) bool
+	// Queued returns the facts of an object that waits for its turn while others are ahead. It reads only the cache, so
+	// that a long queue costs no requests. It returns false for an object that must be observed; nil does so for all.
+	Queued func(context.Context, O, Pass[M]) (F, bool, error)
 	// RunOf names the object's UID and run ID while something of that run may exist; "" otherwise. For each run, this
 	// process has a memory.
 	RunOf func(O) string
@@ -95,7 +98,8 @@ func Options() controller.Options {
 
 // Reconcile moves one object one step forward. It writes status even if the step has failed, so that the user sees why.
 func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	object, err := l.read(ctx, req.NamespacedName)
+	now := l.Now()
+	object, seen, queued, err := l.read(ctx, req.NamespacedName, now)
 	if apierrors.IsNotFound(err) || err == nil && IsGone(object, l.Finalizer) {
 		l.memories.forget(req.NamespacedName)
 		return ctrl.Result{RequeueAfter: l.End(req.NamespacedName)}, nil
@@ -103,11 +107,11 @@ func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now, known := l.Now(), l.memories.of(req.NamespacedName, object.GetUID())
-	run := known.find(l.RunOf(object), l.Fresh)
-	seen, err := l.Observe(ctx, object, Pass[M]{Now: now, Memory: run.memory, Headway: run.headway})
-	if err != nil {
-		return ctrl.Result{}, errors.Join(err, l.recordBlind(ctx, object, now, err))
+	known, run, before := l.recall(object, now)
+	if !queued {
+		if seen, err = l.Observe(ctx, object, before); err != nil {
+			return ctrl.Result{}, errors.Join(err, l.recordBlind(ctx, object, now, err))
+		}
 	}
 	next := l.Decide(seen)
 	known.log.Note(ctx, object, l.Describe(seen, next))
@@ -124,13 +128,29 @@ func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (
 	return ctrl.Result{RequeueAfter: effect.Again}, nil
 }
 
-// read returns the object, from the cache if it needs no work.
-func (l *Loop[O, S, F, D, M]) read(ctx context.Context, key types.NamespacedName) (O, error) {
-	object := l.New()
-	if err := l.Client.Get(ctx, key, object); err != nil || l.Rests(object) {
-		return object, err
+// recall returns what this process remembers of an object and of its run.
+func (l *Loop[O, S, F, D, M]) recall(object O, now time.Time) (*remembered[M], *run[M], Pass[M]) {
+	known := l.remembered(object)
+	run := known.find(l.RunOf(object), l.Fresh)
+	return known, run, Pass[M]{Now: now, Memory: run.memory, Headway: run.headway}
+}
+
+// read returns the object, from the cache if it needs no work or if others are ahead of it in the queue. In the latter
+// case, it also returns the facts, and true.
+func (l *Loop[O, S, F, D, M]) read(ctx context.Context, key types.NamespacedName, now time.Time) (object O, seen F, queued bool, err error) {
+	object = l.New()
+	if err = l.Client.Get(ctx, key, object); err != nil || l.Rests(object) {
+		return object, seen, false, err
 	}
-	return object, l.Reader.Get(ctx, key, object)
+	// If this process remembers another object or run, the cache is late.
+	if l.Queued != nil && l.memories.fits(key, object.GetUID(), l.RunOf(object)) {
+		_, _, before := l.recall(object, now)
+		if seen, queued, err = l.Queued(ctx, object, before); err != nil || queued {
+			return object, seen, queued, err
+		}
+	}
+	object = l.New() // A field that is missing in an answer would keep its value.
+	return object, seen, false, l.Reader.Get(ctx, key, object)
 }
 
 // recordBlind records that the observation of an object has failed. An object without a run has nothing to say: the

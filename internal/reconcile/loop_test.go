@@ -114,6 +114,30 @@ func TestPassWritesMessagesAtIntervals(t *testing.T) {
 	}
 }
 
+// A queued object is not observed. But the cache may show an earlier run or another object of that name as queued.
+func TestQueuedObjectIsNotObserved(t *testing.T) {
+	c := newCounter(t, benchmark("1"))
+	c.blind = errors.New("it was observed")
+	c.Queued = func(_ context.Context, b *v1alpha1.CephBenchmark, p Pass[int]) (int, bool, error) {
+		_, _ = c.Observe(t.Context(), b, p)
+		return p.Memory, true, nil
+	}
+	for range 2 {
+		if _, again, err := c.pass(t); err != nil || again != time.Minute {
+			t.Errorf("next pass in %v, %v", again, err)
+		}
+	}
+	if n := c.remembered(benchmark("1")).find("1", c.Fresh).memory; n != 2 {
+		t.Errorf("it remembers %d passes, want 2", n)
+	}
+	for name, later := range map[string]*v1alpha1.CephBenchmark{"run": benchmark("2"), "object": {ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "b", UID: "2"}}} {
+		c.remembered(later).find("2", c.Fresh)
+		if _, _, err := c.pass(t); !errors.Is(err, c.blind) {
+			t.Errorf("the cache shows an earlier %s: %v, want an observation", name, err)
+		}
+	}
+}
+
 func TestFailedPassWritesItsError(t *testing.T) {
 	c := newCounter(t, benchmark("1"))
 	c.failure = errors.New("no monitor answers")

@@ -42,6 +42,14 @@ func (m *memories[M]) of(key types.NamespacedName, uid types.UID) *remembered[M]
 	return known
 }
 
+// fits reports whether no other object of that name, and no other run of it, is remembered.
+func (m *memories[M]) fits(key types.NamespacedName, uid types.UID, id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.byObject[key]
+	return known == nil || known.uid == uid && (known.run == nil || known.run.id == id)
+}
+
 func (m *memories[M]) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,7 +5,10 @@ package queue
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +36,45 @@ type Place struct {
 // maxNamed is the maximum number of objects ahead that are named.
 const maxNamed = 3
 
+// LookEvery is the interval at which the next in the queue looks whether the lock is free, and lookAtMost the longest
+// interval of an object in the queue.
+const (
+	LookEvery  = 10 * time.Second
+	lookAtMost = 10 * time.Minute
+)
+
+// Line is what is ahead of a place in the queue of its cluster.
+type Line struct {
+	// Length is the number of objects ahead, and Sweeps how many of them are sweeps.
+	Length, Sweeps int
+	// first has the objects ahead, if they are at most maxNamed.
+	first []Place
+}
+
+// Again is how long an object behind the line may wait for an event. The time grows with the length of the line: an
+// event wakes those at its front.
+func (l Line) Again() time.Duration {
+	return min(time.Duration(l.Length)*LookEvery, lookAtMost)
+}
+
+// String says who is ahead, earliest first. For a long line, it says how many objects are ahead, at least and at most:
+// the exact number would change, and cost a write of status, with each step of the line.
+func (l Line) String() string {
+	names := make([]string, 0, maxNamed)
+	for _, p := range l.first {
+		name := p.String()
+		if p.Loss != "" {
+			name += " (" + p.Loss + ")"
+		}
+		names = append(names, name)
+	}
+	if l.Length > maxNamed {
+		least := 1 << (bits.Len(uint(l.Length)) - 1)
+		names = append(names, fmt.Sprintf("%d to %d benchmarks and sweeps", least, 2*least-1))
+	}
+	return "Ahead in the queue of the Ceph cluster: " + strings.Join(names, ", ") + "."
+}
+
 // OfBenchmark returns the place of a benchmark. It returns false for a benchmark that is not at work, or that
 // belongs to a sweep, because the sweep has the place. A benchmark is at work from its start time until its
 // teardown is complete, except while it is suspended or stalled.
@@ -56,6 +98,17 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	return Place{Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
+// of returns the place of a benchmark or of a sweep.
+func of(o client.Object) (Place, bool) {
+	switch o := o.(type) {
+	case *v1alpha1.CephBenchmark:
+		return OfBenchmark(o)
+	case *v1alpha1.CephTuningSweep:
+		return OfSweep(o)
+	}
+	return Place{}, false
+}
+
 // waits reports whether an object wants or holds the lock. An object that waits for its spec.maintenanceWindow does not.
 func waits(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
@@ -63,25 +116,30 @@ func waits(conditions []metav1.Condition) bool {
 		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
 }
 
-// Ahead names the objects that are ahead of a place in the queue of its cluster, earliest first. It names at
-// most three objects, and then says how many more are ahead.
+// Ahead returns what is ahead of a place in the queue of its cluster.
 //
-// Ahead names no object if holds() returns true, because then the object of the place itself has the lock.
+// Nothing is ahead if holds() returns true, because then the object of the place itself has the lock.
 // Start times have a resolution of one second, so an object that sorts before the holder may have started later
 // in the same second.
-func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
-	names, err := begunBefore(ctx, reader, of)
-	if err != nil || len(names) == 0 {
-		return nil, err
+func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) (Line, error) {
+	line, err := LineOf(ctx, reader, of)
+	if err != nil || line.Length == 0 {
+		return Line{}, err
 	}
 	if held, err := holds(); err != nil || held {
-		return nil, err
+		return Line{}, err
 	}
-	return names, nil
+	return line, nil
 }
 
-// begunBefore names the objects ahead, regardless of the lock.
-func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
+// LineOf returns what began before a place, regardless of the lock.
+func LineOf(ctx context.Context, reader client.Reader, of Place) (Line, error) {
+	all, err := places(ctx, reader, of.Cluster)
+	return ahead(of, all), err
+}
+
+// places returns the places in the queue of a cluster, in no order.
+func places(ctx context.Context, reader client.Reader, cluster v1alpha1.ClusterReference) (all []Place, err error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := reader.List(ctx, &benchmarks, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the benchmarks in the queue: %w", err)
@@ -90,38 +148,37 @@ func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string,
 	if err := reader.List(ctx, &sweeps, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the sweeps in the queue: %w", err)
 	}
-	var all []Place
-	for i := range benchmarks.Items {
-		if p, waits := OfBenchmark(&benchmarks.Items[i]); waits {
+	add := func(o client.Object) {
+		if p, waits := of(o); waits && p.Cluster == cluster {
 			all = append(all, p)
 		}
+	}
+	for i := range benchmarks.Items {
+		add(&benchmarks.Items[i])
 	}
 	for i := range sweeps.Items {
-		if p, waits := OfSweep(&sweeps.Items[i]); waits {
-			all = append(all, p)
-		}
+		add(&sweeps.Items[i])
 	}
-	return ahead(of, all), nil
+	return all, nil
 }
 
-// ahead names the objects ahead of a place in the list of all places.
-func ahead(of Place, all []Place) []string {
-	first := slices.DeleteFunc(slices.Clone(all), func(p Place) bool {
-		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == v1alpha1.KindCephBenchmark
-	})
-	slices.SortFunc(first, compare)
-	names := make([]string, 0, len(first))
-	for _, p := range first {
-		name := p.String()
-		if p.Loss != "" {
-			name += " (" + p.Loss + ")"
+// ahead returns what is ahead of a place, of all places in the queue of its cluster.
+func ahead(of Place, all []Place) (line Line) {
+	for _, p := range all {
+		if p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == v1alpha1.KindCephBenchmark {
+			continue
 		}
-		names = append(names, name)
+		line.Length++
+		if p.Kind == v1alpha1.KindCephTuningSweep {
+			line.Sweeps++
+		}
+		line.first = append(line.first, p)
+		if line.Length > maxNamed {
+			line.first = nil
+		}
 	}
-	if extra := len(names) - maxNamed; extra > 0 {
-		names = append(names[:maxNamed], fmt.Sprintf("and %d more", extra))
-	}
-	return names
+	slices.SortFunc(line.first, compare)
+	return line
 }
 
 // compare orders places by start time, and within the same second by namespace, name and kind.

@@ -8,7 +8,6 @@ package turn
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,9 +64,10 @@ type Taker struct {
 
 // Answer is the answer to a request for the lock. The zero value means that the session has the lock.
 type Answer struct {
-	// Waits says what the session waits for. ForOSDs says that the session's turn has come, and that it waits
+	// Waits says what the session waits for. Line is what is ahead of it in the queue, if it waits for that. ForOSDs says that the session's turn has come, and that it waits
 	// only for orphaned OSDs.
 	Waits   reconcile.Wait
+	Line    queue.Line
 	ForOSDs bool
 	// Lost says why the session has lost the lock; "" if it has not lost it.
 	Lost string
@@ -75,12 +75,12 @@ type Answer struct {
 
 // Take takes the lock if it is the session's turn, or renews it.
 func (t Taker) Take(ctx context.Context) (Answer, error) {
-	ahead, err := t.ahead(ctx)
+	line, err := t.ahead(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	if len(ahead) > 0 {
-		return Answer{Waits: reconcile.Wait("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + ".")}, nil
+	if line.Length > 0 {
+		return Answer{Waits: reconcile.Wait(line.String()), Line: line}, nil
 	}
 	if waits, err := t.unrestored(ctx); err != nil || !waits.IsDone() {
 		return Answer{Waits: waits}, err
@@ -114,11 +114,11 @@ func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 // isOwn reports whether the benchmark itself is the holder of the lock, instead of its sweep.
 func (t Taker) isOwn() bool { return !t.Lock.Borrows }
 
-// ahead names the objects that come before the benchmark in the queue of the same cluster.
-func (t Taker) ahead(ctx context.Context) ([]string, error) {
+// ahead returns what comes before the benchmark in the queue of the same cluster.
+func (t Taker) ahead(ctx context.Context) (queue.Line, error) {
 	place, waits := queue.OfBenchmark(t.Benchmark)
 	if !waits || t.Grant != nil {
-		return nil, nil // The session has the lock, or its sweep has waited for it.
+		return queue.Line{}, nil // The session has the lock, or its sweep has waited for it.
 	}
 	return queue.Ahead(ctx, t.Queue, place, func() (bool, error) {
 		grant, err := t.Lock.Peek(ctx)
