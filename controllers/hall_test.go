@@ -70,7 +70,8 @@ type hall struct {
 	inner client.WithWatch
 	ceph  *cephtest.Cluster
 
-	reads, writes, commands atomic.Int64
+	reads, writes, commands, passes atomic.Int64
+	refuses                         atomic.Bool // pools
 
 	mu       sync.Mutex
 	managers int
@@ -248,6 +249,7 @@ func (m *fakeManager) cachedClient() client.WithWatch {
 			if !isOurs(o) {
 				return m.hall.inner.Get(ctx, key, o, opts...) // Jobs and pods are in a cache, too.
 			}
+			m.hall.passes.Add(1) // Each pass begins so.
 			o.SetName(key.Name)
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -342,13 +344,13 @@ func (h *hall) manage() {
 	key, doubts, recorder := make([]byte, 32), &tuning.Doubts{}, events.NewFakeRecorder(0)
 	recorder.Events = nil // drops them
 	benchmarks := cephbenchmark.New(cephbenchmark.Options{
-		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{}, Ceph: h.ceph, Lock: locks,
+		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{refuses: &h.refuses}, Ceph: h.ceph, Lock: locks,
 		Journals: store, Outages: store.ForOutages(), Namespaces: namespaces.New(m.direct), Writer: process, Doubts: doubts,
 		Dial:      func(string, []byte, *limits.Account) (runner.Client, error) { return nil, errNoClients },
 		MasterKey: key, Now: time.Now,
 	})
 	sweeps := cephtuningsweep.New(cephtuningsweep.Options{
-		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{}, Ceph: h.ceph, Lock: locks,
+		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{refuses: &h.refuses}, Ceph: h.ceph, Lock: locks,
 		Journals: store, Outages: store.ForOutages(), Namespaces: namespaces.New(m.direct, namespace), Writer: process, Doubts: doubts,
 		MasterKey: key, Kubernetes: "this-cluster", Courses: benchmarks, Patience: tuning.DefaultPatience, Pace: cephtuningsweep.DefaultPace(),
 		Now: time.Now, Draw: func() uint64 { return 7 }, Reached: func(tuning.Step) error { return nil },
@@ -456,8 +458,12 @@ func allowances() *settings.Settings {
 	}
 }
 
-// slowRook never makes a pool.
-type slowRook struct{ cephtuningsweep.Rook }
+// slowRook never makes a pool. If it refuses pools, benchmarks fail at once.
+type slowRook struct {
+	cephtuningsweep.Rook
+
+	refuses *atomic.Bool
+}
 
 func (slowRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
 	return rook.ClusterInfo{
@@ -477,7 +483,10 @@ func (slowRook) MonCaps(context.Context, settings.Cluster, string) (string, erro
 	return "allow *", nil
 }
 
-func (slowRook) EnsureScratchPool(context.Context, settings.Cluster, v1alpha1.ScratchPool, rook.ScratchUse, *ceph.OSDMap) (bool, string, error) {
+func (r slowRook) EnsureScratchPool(context.Context, settings.Cluster, v1alpha1.ScratchPool, rook.ScratchUse, *ceph.OSDMap) (bool, string, error) {
+	if r.refuses.Load() {
+		return false, "", &rook.Error{Reason: rook.ReasonPoolRefused, Message: "Rook refuses the pool"}
+	}
 	return false, "Rook is slow", nil
 }
 

@@ -318,11 +318,7 @@ func applyRBAC(t testing.TB, admin client.Client) {
 			create(t, admin, object)
 		}
 	}
-	create(t, admin, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: benchNamespace},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "manager"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "manager", Namespace: systemNamespace}},
-	})
+	bindManager(t, admin, benchNamespace)
 	create(t, admin, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "metrics-reader"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "metrics-reader"},
@@ -331,6 +327,16 @@ func applyRBAC(t testing.TB, admin client.Client) {
 	for _, namespace := range []string{systemNamespace, otherNamespace} {
 		create(t, admin, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "scraper", Namespace: namespace}})
 	}
+}
+
+// bindManager gives the manager its rights in a benchmark namespace.
+func bindManager(t testing.TB, admin client.Client, namespace string) {
+	t.Helper()
+	create(t, admin, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "manager", Namespace: namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "manager"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "manager", Namespace: systemNamespace}},
+	})
 }
 
 func manifests(t testing.TB, file string) []*unstructured.Unstructured {

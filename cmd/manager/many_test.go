@@ -35,6 +35,8 @@ const (
 	// crsVariable names the variable with the number of CRs that BenchmarkManyCRs creates. The
 	// default is 1,000.
 	crsVariable = "CEPHTUNE_CRS"
+	// namespacesVariable names the variable with the number of namespaces in BenchmarkNamespaces. The default is 50.
+	namespacesVariable = "CEPHTUNE_NAMESPACES"
 	// createdAtOnce is how many CRs are created concurrently, as by a busy Argo CD.
 	createdAtOnce = 8
 	// manyTimeout is the deadline of each measured step.
@@ -70,6 +72,49 @@ func BenchmarkManyCRs(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
 }
 
+// BenchmarkNamespaces measures an idle manager with many benchmark namespaces:
+//
+//   - ready-s: from its start until it is ready;
+//   - requests: its requests until a second later;
+//   - live-MiB: its live heap.
+func BenchmarkNamespaces(b *testing.B) {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	m := newMany(b)
+	names := namespaceList{benchNamespace}
+	for i := range numberOf(b, namespacesVariable, 50) - 1 {
+		name := fmt.Sprintf("bench-%d", i)
+		create(b, m.admin, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		bindManager(b, m.admin, name)
+		names = append(names, name)
+	}
+	for b.Loop() {
+		began := time.Now()
+		registry, stop := m.manage(b, names...)
+		b.ReportMetric(time.Since(began).Seconds(), "ready-s")
+		time.Sleep(time.Second)
+		b.ReportMetric(sum(b, registry, metrics.APIRequest, nil), "requests")
+		live, _ := memory()
+		b.ReportMetric(live, "live-MiB")
+		stop()
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// numberOf returns the number in a variable of the environment.
+func numberOf(b *testing.B, variable string, otherwise int) int {
+	b.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 2 {
+		b.Fatalf("%s is %q, want a number from 2 on", variable, text)
+	}
+	return n
+}
+
 // many is an API server with a namespace for benchmarks, and the number of CRs to create.
 type many struct {
 	server *rest.Config
@@ -79,14 +124,8 @@ type many struct {
 
 func newMany(b *testing.B) *many {
 	b.Helper()
-	m := &many{server: rest.CopyConfig(apiserver.Start(b)), count: 1000}
+	m := &many{server: rest.CopyConfig(apiserver.Start(b)), count: numberOf(b, crsVariable, 1000)}
 	m.server.QPS = -1 // as ctrl.GetConfig sets it for a manager in a cluster
-	if text := os.Getenv(crsVariable); text != "" {
-		var err error
-		if m.count, err = strconv.Atoi(text); err != nil || m.count < 2 {
-			b.Fatalf("%s is %q, want a number from 2 on", crsVariable, text)
-		}
-	}
 	var err error
 	if m.admin, err = client.New(m.server, client.Options{Scheme: newScheme()}); err != nil {
 		b.Fatal(err)
@@ -98,12 +137,15 @@ func newMany(b *testing.B) *many {
 	return m
 }
 
-// manage starts a manager and waits until it is ready. It returns the registry that counts the
+// manage starts a manager of the given namespaces, by default one, and waits until it is ready. It returns the registry that counts the
 // manager's requests, and a function that stops the manager. This manager elects no leader, because
 // the writes of the Lease would be counted.
-func (m *many) manage(b *testing.B) (registry *prometheus.Registry, stop func()) {
+func (m *many) manage(b *testing.B, names ...string) (registry *prometheus.Registry, stop func()) {
 	b.Helper()
-	opts := &options{namespaces: namespaceList{benchNamespace}, leaderNamespace: systemNamespace, probeAddress: freeAddress(b), metricsAddress: "0"}
+	if len(names) == 0 {
+		names = []string{benchNamespace}
+	}
+	opts := &options{namespaces: names, leaderNamespace: systemNamespace, probeAddress: freeAddress(b), metricsAddress: "0"}
 	registry = prometheus.NewRegistry()
 	end := start(b, m.server, opts, registry)
 	m.await(b, "ready", func() (bool, error) {

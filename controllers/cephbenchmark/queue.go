@@ -39,7 +39,12 @@ func (r *Reconciler) queued(ctx context.Context, b *v1alpha1.CephBenchmark, p re
 func (f facts) onlyWaits() bool {
 	b := f.benchmark
 	return reasonOf(b) == v1alpha1.ReasonQueued && b.Status.ObservedRunID == b.Spec.RunID && b.Status.ObservedGeneration == b.Generation &&
-		!f.deleted() && !b.Spec.Suspend && !f.memory.turn.Had && f.recorded().JobUID == "" && len(b.Status.Runs) == 0
+		!f.deleted() && !b.Spec.Suspend && f.hasNothing()
+}
+
+// hasNothing reports whether the session has never had the lock or clients.
+func (f facts) hasNothing() bool {
+	return !f.memory.turn.Had && f.recorded().JobUID == "" && len(f.benchmark.Status.Runs) == 0
 }
 
 // waitInLine waits while others are ahead in the queue.
@@ -77,6 +82,8 @@ func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 		o.Reason = v1alpha1.ReasonRestoringOSDs
 	case seen.Survey == nil && answer.Line.Length > 0:
 		o = kstatus.Outcome{}
+	case answer.Line.Length > 0 && seen.hasNothing():
+		r.live.Forget(client.ObjectKeyFromObject(seen.benchmark)) // Its watch would take one more sample.
 	}
 	return effect{Again: max(answer.Line.Again(), queue.LookEvery), Outcome: o}, nil
 }
