@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -75,6 +76,21 @@ func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
 		return ""
 	}
 	return Human(metric, v)
+}
+
+// Time formats a duration for people, such as 4h, 3h18m or 2m30s: to the second, from ten minutes on to the minute.
+func Time(d time.Duration) string {
+	step := time.Second
+	if d >= 10*time.Minute {
+		step = time.Minute
+	}
+	text := d.Round(step).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // Exact formats a number for programs, with all its digits.

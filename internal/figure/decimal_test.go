@@ -5,11 +5,23 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
+
+func TestTimesAreShort(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"0s": 0, "45s": 45 * time.Second, "1m": time.Minute, "2m30s": 150 * time.Second, "10m": 10*time.Minute + 20*time.Second, "4h": 4 * time.Hour,
+		"3h18m": 3*time.Hour + 18*time.Minute + 24*time.Second, "10h": 10 * time.Hour, "1h10m": 70 * time.Minute, "20m": 20 * time.Minute,
+	} {
+		if got := Time(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
 
 func TestDecimal(t *testing.T) {
 	for want, v := range map[v1alpha1.Decimal]float64{

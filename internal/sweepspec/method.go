@@ -6,6 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/figure"
 )
 
 // method is a design before it has trials: how it plans, and how it is described.
@@ -49,11 +50,11 @@ func WordsOf(plan *v1alpha1.SweepPlan) Words {
 	if plan.EstimatedDuration == nil || plan.RunDuration == nil {
 		return words
 	}
-	words.Time = fmt.Sprintf("at most about %v", plan.EstimatedDuration.Duration)
+	words.Time = "at most about " + figure.Time(plan.EstimatedDuration.Duration)
 	if earliest := firstLook(plan); earliest > 0 {
-		words.Time += fmt.Sprintf("; about %v if the first look decides", earliest)
+		words.Time += fmt.Sprintf("; about %s if the first look decides", figure.Time(earliest))
 	} else {
-		words.Time += fmt.Sprintf(", %v for each trial", plan.RunDuration.Duration)
+		words.Time += fmt.Sprintf(", %s for each trial", figure.Time(plan.RunDuration.Duration))
 	}
 	return words
 }
@@ -62,7 +63,7 @@ func wordsOfBlocks(plan *v1alpha1.SweepPlan) Words {
 	words := Words{
 		Races: true, Name: "Blocks: each configuration has its own trials", Changes: "between trials",
 		Method: blocksMethod, Superior: "If several configurations raced, one is Superior only if fresh blocks confirmed that its gain is beyond the dashed line.",
-		Trials: fmt.Sprintf("%d to %d", plan.MinimumRuns, plan.MaximumRuns),
+		Trials: trialsPlanned(plan),
 	}
 	if plan.DesignReason != "" {
 		words.Name += ". Settings are not switched under a load: " + plan.DesignReason
@@ -70,11 +71,18 @@ func wordsOfBlocks(plan *v1alpha1.SweepPlan) Words {
 	return words
 }
 
+func trialsPlanned(plan *v1alpha1.SweepPlan) string {
+	if plan.MinimumRuns == plan.MaximumRuns {
+		return fmt.Sprint(plan.MinimumRuns)
+	}
+	return fmt.Sprintf("%d to %d", plan.MinimumRuns, plan.MaximumRuns)
+}
+
 func wordsOfSessions(plan *v1alpha1.SweepPlan) Words {
 	words := Words{
 		Windows: true, Name: "Interleaved: settings are switched under one running load", Changes: "under the load, every few seconds or minutes",
 		Method: windowsMethod, Superior: "If the whole interval is beyond the dashed line, the verdict is Superior.",
-		Trials: fmt.Sprintf("%d to %d, with a pool each if the target is a scratch pool", plan.MinimumRuns, plan.MaximumRuns),
+		Trials: trialsPlanned(plan) + ", with a pool each if the target is a scratch pool",
 	}
 	if plan.Sessions == 1 {
 		words.Trials = "1 of short windows, so the verdict holds for " + strings.TrimPrefix(ScopeNote(v1alpha1.ScopeWindows), "on ")

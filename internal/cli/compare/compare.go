@@ -252,7 +252,7 @@ func (c *comparison) note(a, b side) {
 			"phase are mostly one observation, not three.", intervals))
 	}
 	if intervals < len(c.Figures) {
-		c.Notes = append(c.Notes, "A ratio without an interval may be chance, because the noise between runs is unknown.")
+		c.Notes = append(c.Notes, fmt.Sprintf("A ratio without an interval may be chance: an interval needs %d runs of each side.", figure.MinimumRuns))
 	}
 	if len(c.Figures) > 0 {
 		c.Notes = append(c.Notes, "The runs of both sides did not alternate, so the ratios include what changed in the cluster meanwhile.")

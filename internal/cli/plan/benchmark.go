@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -110,14 +111,14 @@ func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 func (p *BenchmarkPlan) table() string {
 	phases := make([]string, len(p.Phases))
 	for i, phase := range p.Phases {
-		phases[i] = fmt.Sprintf("%s: %v", phase.Name, phase.Measured.Duration)
+		phases[i] = fmt.Sprintf("%s: %s", phase.Name, figure.Time(phase.Measured.Duration))
 		if phase.Ramp.Duration > 0 {
-			phases[i] += fmt.Sprintf(" after a ramp of %v", phase.Ramp.Duration)
+			phases[i] += fmt.Sprintf(" after a ramp of %s", figure.Time(phase.Ramp.Duration))
 		}
 	}
-	duration := fmt.Sprintf("about %v", p.EstimatedDuration.Duration)
+	duration := "about " + figure.Time(p.EstimatedDuration.Duration)
 	if p.Runs > 1 {
-		duration += fmt.Sprintf(", %v for each run", p.RunDuration.Duration)
+		duration += fmt.Sprintf(", %s for each run", figure.Time(p.RunDuration.Duration))
 	}
 	if p.Dataset == "Auto" {
 		duration += ", and the prefill"

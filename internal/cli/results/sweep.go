@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/signature/trial"
@@ -60,7 +60,7 @@ func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []
 		terminal.Append(out, ", %s", status.Verdict)
 	}
 	if status.StartTime != nil && status.CompletionTime != nil {
-		terminal.Append(out, ", after %v", status.CompletionTime.Sub(status.StartTime.Time).Round(time.Second))
+		terminal.Append(out, ", after %s", figure.Time(status.CompletionTime.Sub(status.StartTime.Time)))
 	}
 	out.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
 	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
