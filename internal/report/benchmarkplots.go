@@ -33,10 +33,10 @@ func latencies() []v1alpha1.Metric {
 // latencyParts returns a plot of the percentiles of all phases, and a plot of the histogram of each phase
 // that has one.
 func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
-	parts := []Part{{Plot: percentilePlot(phases)}}
+	parts := []Part{{Plot: drawn(func(width float64) *Plot { return percentilePlot(phases, width) })}}
 	for _, p := range phases {
 		if h := histogramOf(archive.Observations(runs, p.Name)); h != nil {
-			parts = append(parts, Part{Plot: histogramPlot(p.Name, h)})
+			parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return histogramPlot(p.Name, h, width) })})
 		}
 	}
 	return parts
@@ -44,7 +44,7 @@ func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 
 // percentilePlot shows the percentiles and the maximum of latencies. It has a curve for each phase and
 // direction with at least two of these values; nil without a curve.
-func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
+func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
 	var curves []curve
 	var values []float64
 	for _, p := range phases {
@@ -69,14 +69,16 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 		return nil
 	}
 	const left, top, bottom = plotLeft, 20, 300
-	c := &canvas{width: plotWidth}
-	x := scale{low: -0.4, high: float64(len(latencies())) - 0.6, from: left, to: plotWidth - 16}
+	c := &canvas{width: width}
+	x := scale{low: -0.4, high: float64(len(latencies())) - 0.6, from: left, to: width - plotRight}
 	y := spanning(values, bottom, top, true)
 	c.leftAxis(y, v1alpha1.MetricLatencyP99)
-	c.line("axis", left, bottom, plotWidth-16, bottom)
+	c.line("axis", left, bottom, width-plotRight, bottom)
+	var marks []mark
 	for i, label := range []string{"50 %", "95 %", "99 %", "99.9 %", "longest"} {
-		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
+		marks = append(marks, mark{x.at(float64(i)), label})
 	}
+	c.bottomAxis(bottom+18, marks)
 	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
 	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a " +
 		"typical run. Without an offered rate (mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."}
@@ -157,7 +159,7 @@ func histogramOf(runs []figure.Observation) *result.Histogram {
 const barsPerDecade = 20
 
 // histogramPlot shows the share of operations by latency.
-func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
+func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram, width float64) *Plot {
 	counts := map[int]int64{}
 	first, last, total, most := math.MaxInt, math.MinInt, int64(0), int64(0)
 	for _, bin := range h.Bins {
@@ -173,11 +175,11 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	}
 	const left, top, bottom = plotLeft, 20, 220
 	seconds := func(i int) float64 { return math.Pow(10, float64(i)/barsPerDecade) / 1e9 }
-	c := &canvas{width: plotWidth, height: bottom + 30}
-	x := scale{low: seconds(first - 1), high: seconds(last + 2), from: left, to: plotWidth - 16, log: true}
+	c := &canvas{width: width, height: bottom + 30}
+	x := scale{low: seconds(first - 1), high: seconds(last + 2), from: left, to: width - plotRight, log: true}
 	y := scale{low: 0, high: 110 * float64(most) / float64(total), from: bottom, to: top}
 	for _, v := range y.ticks(1) {
-		c.line("grid", left, y.at(v), plotWidth-16, y.at(v))
+		c.line("grid", left, y.at(v), width-plotRight, y.at(v))
 		c.text("soft", "end", left-8, y.at(v)+4, fmt.Sprintf("%g %%", v))
 	}
 	for i := first; i <= last; i++ {
@@ -186,10 +188,12 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 		title := fmt.Sprintf("%s to %s: %.2f %%", figure.Human(v1alpha1.MetricLatencyP99, seconds(i)), figure.Human(v1alpha1.MetricLatencyP99, seconds(i+1)), share)
 		c.rect("bar c1", from, y.at(share), to-from-1, bottom-y.at(share), title)
 	}
-	c.line("axis", left, bottom, plotWidth-16, bottom)
+	c.line("axis", left, bottom, width-plotRight, bottom)
+	var marks []mark
 	for _, v := range x.ticks(1) {
-		c.text("soft", "middle", x.at(v), bottom+18, figure.Human(v1alpha1.MetricLatencyP99, v))
+		marks = append(marks, mark{x.at(v), figure.Human(v1alpha1.MetricLatencyP99, v)})
 	}
+	c.bottomAxis(bottom+18, marks)
 	return &Plot{
 		SVG:     c.svg("Histogram of latencies of " + string(phase)),
 		Caption: fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase),
@@ -211,14 +215,14 @@ func mainMetric(b *v1alpha1.CephBenchmark, p v1alpha1.PhaseResult) v1alpha1.Metr
 func runPlots(b *v1alpha1.CephBenchmark, phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {
-		if plot := phaseRuns(p, mainMetric(b, p), i+1, runs); plot != nil {
+		if plot := drawn(func(width float64) *Plot { return phaseRuns(p, mainMetric(b, p), i+1, runs, width) }); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}
 	return parts
 }
 
-func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs []*archive.Run) *Plot {
+func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs []*archive.Run, width float64) *Plot {
 	all, hasAll := pointOf(p, metric, v1alpha1.DirectionTotal)
 	var values []float64
 	for _, run := range runs {
@@ -230,20 +234,21 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 		return nil
 	}
 	const left, top, bottom = plotLeft, 16, 176
-	c := &canvas{width: plotWidth, height: bottom + 28}
-	x := scale{low: 0, high: float64(len(runs) + 1), from: left, to: plotWidth - 16}
+	c := &canvas{width: width, height: bottom + 28}
+	x := scale{low: 0, high: float64(len(runs) + 1), from: left, to: width - plotRight}
 	if hasAll {
 		values = append(values, all.low, all.high)
 	}
 	y := spanning(values, bottom, top, false)
 	c.leftAxis(y, metric)
 	if hasAll && all.low < all.high {
-		c.rect("band", left, y.at(all.high), plotWidth-16-left, y.at(all.low)-y.at(all.high), "95 % interval of a typical run")
+		c.rect("band", left, y.at(all.high), width-plotRight-left, y.at(all.low)-y.at(all.high), "95 % interval of a typical run")
 	}
-	c.line("axis", left, bottom, plotWidth-16, bottom)
+	c.line("axis", left, bottom, width-plotRight, bottom)
+	marks := make([]mark, len(runs))
 	for i, run := range runs {
 		at := x.at(float64(i + 1))
-		c.text("soft", "middle", at, bottom+18, fmt.Sprintf("run %d", run.Number))
+		marks[i] = mark{at, fmt.Sprintf("run %d", run.Number)}
 		v, ok := valueOf(run, p.Name, metric)
 		if !ok {
 			c.cross(at, bottom-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
@@ -255,10 +260,11 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 		}
 		c.marker(class, number%colours, at, y.at(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
 	}
+	c.bottomAxis(bottom+18, marks)
 	return &Plot{
 		SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)),
-		Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom "+
-			"is a run without a figure.", p.Name, metric),
+		Caption: fmt.Sprintf("%s, %s of each run%s. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom "+
+			"is a run without a figure.", p.Name, metric, y.beginning()),
 	}
 }
 
@@ -278,7 +284,7 @@ func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part
 	for _, name := range archive.PhaseNames(runs) {
 		for _, direction := range []result.DirectionName{result.Read, result.Write, result.Mixed} {
-			if plot := coursePlot(name, direction, runs); plot != nil {
+			if plot := drawn(func(width float64) *Plot { return coursePlot(name, direction, runs, width) }); plot != nil {
 				parts = append(parts, Part{Plot: plot})
 			}
 		}
@@ -286,7 +292,7 @@ func coursePlots(runs []*archive.Run) []Part {
 	return parts
 }
 
-func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []*archive.Run) *Plot {
+func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []*archive.Run, width float64) *Plot {
 	metric, longest, highest := v1alpha1.MetricBandwidth, 0.0, 0.0
 	var curves []curve
 	for _, run := range runs {
@@ -312,13 +318,15 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		return nil
 	}
 	const left, top, bottom = plotLeft, 16, 236
-	c := &canvas{width: plotWidth}
-	x := scale{low: 0, high: longest, from: left, to: plotWidth - 16}
+	c := &canvas{width: width}
+	x := scale{low: 0, high: longest, from: left, to: width - plotRight}
 	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
 	c.leftAxis(y, metric)
+	var marks []mark
 	for _, v := range x.ticks(1) {
-		c.text("soft", "middle", x.at(v), bottom+18, fmt.Sprintf("%g s", v))
+		marks = append(marks, mark{x.at(v), fmt.Sprintf("%g s", v)})
 	}
+	c.bottomAxis(bottom+18, marks)
 	names, numbers := make([]string, len(curves)), make([]int, len(curves))
 	for i, k := range curves {
 		names[i], numbers[i] = k.name, k.number%colours

@@ -18,6 +18,23 @@ const (
 	shapes  = 3
 )
 
+// Each plot is drawn for two widths of screens, because text that shrinks with a plot cannot be read on a phone.
+const (
+	wideScreen   = 960
+	narrowScreen = 360
+	plotLeft     = 84 // the position of the left axis, if the plot has one
+	plotRight    = 16 // the space on the right
+)
+
+// drawn returns a plot with its pictures for both widths; nil if draw returns nil.
+func drawn(draw func(width float64) *Plot) *Plot {
+	plot := draw(wideScreen)
+	if plot != nil {
+		plot.Narrow = draw(narrowScreen).SVG
+	}
+	return plot
+}
+
 // canvas is a picture in progress. Colours are classes of the style sheet, so that one
 // picture suits light and dark screens and paper.
 type canvas struct {
@@ -96,6 +113,14 @@ func (s scale) at(v float64) float64 {
 	return s.from + (v-low)/(high-low)*(s.to-s.from)
 }
 
+// beginning warns readers of a scale that does not begin at 0.
+func (s scale) beginning() string {
+	if s.low > 0 {
+		return "; the scale does not begin at 0"
+	}
+	return ""
+}
+
 // spanning returns a scale that spans the values, with margins at both ends. A linear scale does not extend
 // below 0.
 func spanning(values []float64, from, to float64, log bool) scale {
@@ -172,7 +197,8 @@ func unitOf(metric v1alpha1.Metric, largest float64) float64 {
 
 // leftAxis draws horizontal grid lines with the values of a metric.
 func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
-	const left, right = plotLeft, plotWidth - 16
+	const left = plotLeft
+	right := c.width - plotRight
 	for _, v := range s.ticks(unitOf(metric, s.high)) {
 		c.line("grid", left, s.at(v), right, s.at(v))
 		label := "0"
@@ -180,6 +206,28 @@ func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
 			label = figure.Human(metric, v)
 		}
 		c.text("soft", "end", left-8, s.at(v)+4, label)
+	}
+}
+
+// widthOf estimates the width of a text in pixels.
+func widthOf(text string) float64 { return 6.8 * float64(len([]rune(text))) }
+
+// mark is a label at a position of an axis.
+type mark struct {
+	at   float64
+	text string
+}
+
+// bottomAxis draws the labels of a horizontal axis, without those that would overlap the one before or leave the picture.
+func (c *canvas) bottomAxis(y float64, marks []mark) {
+	end := 0.0
+	for _, m := range marks {
+		half := widthOf(m.text) / 2
+		if m.at-half < end || m.at+half > c.width {
+			continue
+		}
+		c.text("soft", "middle", m.at, y, m.text)
+		end = m.at + half + 6
 	}
 }
 
@@ -197,8 +245,8 @@ func clipped(name string, most int) string {
 func (c *canvas) legend(names []string, numbers []int, left, top float64) float64 {
 	x, y := left, top
 	for i, name := range names {
-		shown := clipped(name, 48)
-		room := 30 + 6.8*float64(len([]rune(shown)))
+		shown := clipped(name, min(48, int((c.width-left-14)/widthOf(" "))))
+		room := 30 + widthOf(shown)
 		if x+room > c.width && x > left {
 			x, y = left, y+20
 		}

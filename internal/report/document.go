@@ -8,6 +8,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,18 +72,35 @@ type Table struct {
 
 // Plot is a picture.
 type Plot struct {
-	// SVG is the picture. It loads no external resources.
-	SVG string
+	// SVG is the picture for a wide screen, and Narrow that for a phone. They load no external resources.
+	SVG, Narrow string
 	// Caption says what the plot shows.
 	Caption string
 }
 
+func (t *Table) withoutEmptyColumns() *Table {
+	out := &Table{Folded: t.Folded, Rows: make([][]string, len(t.Rows))}
+	for i, name := range t.Header {
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return i < len(row) && row[i] != "" }) {
+			continue
+		}
+		out.Header = append(out.Header, name)
+		for j, row := range t.Rows {
+			out.Rows[j] = append(out.Rows[j], row[i])
+		}
+	}
+	return out
+}
+
 func text(format string, args ...any) Part { return Part{Text: fmt.Sprintf(format, args...)} }
 
-// add appends a section, unless it is empty.
+// add appends a section, unless it is empty. Tables lose columns without text, because those look like missing results.
 func (d *Document) add(title string, parts ...Part) {
 	var some []Part
 	for _, p := range parts {
+		if p.Table != nil {
+			p.Table = p.Table.withoutEmptyColumns()
+		}
 		if p.Text != "" || p.Code != "" || p.Plot != nil || p.Table != nil && len(p.Table.Rows) > 0 {
 			some = append(some, p)
 		}

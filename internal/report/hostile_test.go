@@ -27,7 +27,7 @@ func documentOf(text string) *Document {
 		Kind: "x" + text, Namespace: "x" + text, Name: "x" + text, Verdict: "x" + text, Sentence: "x" + text, Warnings: []string{"x" + text},
 		Facts: []Fact{{text, text}}, Figures: append([][]string{table.Header}, table.Rows...),
 		Sections: []Section{{Title: "x" + text, Parts: []Part{
-			{Text: "x" + text}, {Table: &table}, {Table: &folded}, {Plot: &Plot{SVG: c.svg(text), Caption: text}}, {Code: "x" + text},
+			{Text: "x" + text}, {Table: &table}, {Table: &folded}, {Plot: &Plot{SVG: c.svg(text), Narrow: c.svg(text), Caption: text}}, {Code: "x" + text},
 		}}},
 	}
 }

@@ -25,8 +25,8 @@ func (d *Document) HTML() ([]byte, error) {
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"line": medium.Line, "lines": medium.Lines, // The template escapes their results.
-		"svg": func(p *Plot) template.HTML {
-			return template.HTML(p.SVG) //nolint:gosec // This program draws the SVG; canvas escapes every text in it.
+		"svg": func(picture string) template.HTML {
+			return template.HTML(picture) //nolint:gosec // This program draws the SVG; canvas escapes every text in it.
 		},
 	}).Parse(pageTemplate)
 	if err != nil {

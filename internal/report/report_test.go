@@ -6,10 +6,15 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -380,6 +385,53 @@ func TestPlotsShowEveryRun(t *testing.T) {
 	if marks != len(s.Status.Trials) {
 		t.Errorf("%d marks for %d trials", marks, len(s.Status.Trials))
 	}
+}
+
+// On a screen of 390 pixels, a page has a plot of 360. Its labels must be inside, and must not overlap.
+func TestLabelsOfPlotsFit(t *testing.T) {
+	label := regexp.MustCompile(`text-anchor="(start|middle|end)" x="([0-9.-]+)" y="([0-9.]+)">([^<]*)<`)
+	plots := 0
+	for name, d := range documents(t) {
+		for _, section := range d.Sections {
+			for _, part := range section.Parts {
+				if part.Plot == nil {
+					continue
+				}
+				for width, picture := range map[float64]string{960: part.Plot.SVG, 360: part.Plot.Narrow} {
+					plots++
+					ends := map[string]float64{}
+					if !strings.Contains(picture, fmt.Sprintf(`viewBox="0 0 %v `, width)) {
+						t.Errorf("%s, %s: the plot is not %v wide", name, section.Title, width)
+					}
+					labels := label.FindAllStringSubmatch(picture, -1)
+					slices.SortStableFunc(labels, func(a, b []string) int { return int(math.Round(leftOf(t, a) - leftOf(t, b))) })
+					for _, l := range labels {
+						left := leftOf(t, l)
+						right := left + charWidth*float64(utf8.RuneCountInString(l[4]))
+						if left < 0 || right > width || left < ends[l[3]] {
+							t.Errorf("%s, %s at %v: %q from %.0f to %.0f, after one until %.0f", name, section.Title, width, l[4], left, right, ends[l[3]])
+						}
+						ends[l[3]] = right
+					}
+				}
+			}
+		}
+	}
+	if plots < 10 {
+		t.Errorf("%d plots", plots)
+	}
+}
+
+// charWidth is the mean width of a character of the labels, in pixels.
+const charWidth = 6.4
+
+// leftOf returns the left end of a label.
+func leftOf(t *testing.T, label []string) float64 {
+	x, err := strconv.ParseFloat(label[2], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x - charWidth*float64(utf8.RuneCountInString(label[4]))*map[string]float64{"start": 0, "middle": 0.5, "end": 1}[label[1]]
 }
 
 // After one block there are ratios without intervals. A point must not be drawn as an interval.

@@ -17,7 +17,7 @@ import (
 func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	var parts []Part
 	for _, s := range sessions {
-		if plot := sessionPlot(s); plot != nil {
+		if plot := drawn(func(width float64) *Plot { return sessionPlot(s, width) }); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}
@@ -26,7 +26,7 @@ func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 
 // sessionPlot returns the plot of one session. It returns nil without the clients' courses, without a switch,
 // and for a session that is shorter than two seconds.
-func sessionPlot(s *archive.SwitchedSession) *Plot {
+func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
 	metric := s.Objective.Metric
 	rates := perSecond(s, metric)
 	windows := figure.IsLatency(metric) // A second has no percentile.
@@ -38,15 +38,17 @@ func sessionPlot(s *archive.SwitchedSession) *Plot {
 	}
 	end := min(s.Evidence.Record.End, longestSession).Seconds()
 	const left, top, bottom = plotLeft, 24, 260
-	c := &canvas{width: plotWidth, height: bottom + 60}
-	x := scale{low: 0, high: end, from: left, to: plotWidth - 16}
+	c := &canvas{width: width, height: bottom + 60}
+	x := scale{low: 0, high: end, from: left, to: width - plotRight}
 	y := spanning(append(slices.Clone(rates), 0), bottom, top, false)
 	c.drawWindows(s, x, top, bottom)
 	c.leftAxis(y, metric)
 	c.line("axis", x.from, bottom, x.to, bottom)
+	var marks []mark
 	for minute := 0; float64(minute*60) < end; minute++ {
-		c.text("soft", "middle", x.at(float64(60*minute)), bottom+16, fmt.Sprintf("%d min", minute))
+		marks = append(marks, mark{x.at(float64(60 * minute)), fmt.Sprintf("%d min", minute)})
 	}
+	c.bottomAxis(bottom+16, marks)
 	if windows {
 		c.drawFigures(s, x, y)
 	} else {

@@ -33,9 +33,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	objective := s.Spec.Objective
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
-		Part{Plot: ratioPlot(s)}, Part{Table: configurations(s)})
+		Part{Plot: drawn(func(width float64) *Plot { return ratioPlot(s, width) })}, Part{Table: configurations(s)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
-	d.add("Every trial, in the order of time", noiseText(s.Status.Noise), Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
+	d.add("Every trial, in the order of time", noiseText(s.Status.Noise), Part{Plot: drawn(func(width float64) *Plot { return runPlot(s, ledger, width) })}, Part{Table: runTable(s, ledger)})
 	d.add("Trials", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
 	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
 	d.add("CPU of the clients' hosts", Part{Table: hostTable(sessions)})
@@ -304,13 +304,13 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	rows := [][]string{
 		{"configurations", strconv.Itoa(int(p.Configurations))},
 		{"baseline", strings.Join(baseline, " ")},
-		{"trials", fmt.Sprintf("%d to %d", p.MinimumRuns, p.MaximumRuns)},
+		{"trials", sweepspec.WordsOf(p).Trials},
 	}
 	if p.Seed != nil {
 		rows = append(rows, []string{"seed", strconv.FormatInt(*p.Seed, 10)})
 	}
 	if p.EstimatedDuration != nil {
-		rows = append(rows, []string{"time, at most about", p.EstimatedDuration.Duration.String()})
+		rows = append(rows, []string{"time, at most about", figure.Time(p.EstimatedDuration.Duration)})
 	}
 	if p.EstimatedBytesWritten != nil {
 		rows = append(rows, []string{"written, at most about", p.EstimatedBytesWritten.String()})

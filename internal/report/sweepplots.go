@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,12 +10,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/sweepspec"
-)
-
-// plotWidth is the width of every plot. plotLeft is the position of the left axis, if the plot has one.
-const (
-	plotWidth = 960
-	plotLeft  = 90
 )
 
 type estimate struct {
@@ -63,14 +56,19 @@ func fraction(p v1alpha1.Percent, otherwise float64) float64 {
 	return v / 100
 }
 
-// ratioPlot shows each configuration's ratio to the baseline with its interval.
-func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
+// ratioPlot shows each configuration's ratio to the baseline with its interval. A wide picture has the names on the left,
+// and the verdicts on the right; a narrow one has both above the interval.
+func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
 	all := estimates(s)
 	if len(all) == 0 {
 		return nil
 	}
-	const left, right, row = 300, plotWidth - 190, 30
-	c := &canvas{width: plotWidth, height: float64(row*len(all)) + 60}
+	left, right, row := 300.0, width-190, 30.0
+	narrow := width < wideScreen
+	if narrow {
+		left, right, row = plotRight, width-plotRight, 50
+	}
+	c := &canvas{width: width, height: row*float64(len(all)) + 60}
 	bottom := c.height - 32
 	o := s.Spec.Objective
 	margin, equal := 1+fraction(o.MinimumEffect, defaultMinimumEffect), 1+fraction(o.Equivalence, defaultEquivalence)
@@ -85,20 +83,28 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	}
 	x := spanning(values, left, right, true)
 	c.rect("band", x.at(1/equal), 14, x.at(equal)-x.at(1/equal), bottom-14, "within the equivalence margin")
+	var marks []mark
 	for _, v := range x.ticks(1) {
 		c.line("grid", x.at(v), 14, x.at(v), bottom)
-		c.text("soft", "middle", x.at(v), bottom+16, strconv.FormatFloat(v, 'g', 3, 64))
+		marks = append(marks, mark{x.at(v), strconv.FormatFloat(v, 'g', 3, 64)})
 	}
+	c.bottomAxis(bottom+16, marks)
 	c.line("axis", x.at(1), 14, x.at(1), bottom)
 	c.line("mark", x.at(margin), 14, x.at(margin), bottom)
 	for i, e := range all {
-		y := 30 + float64(row*i)
+		y := row*float64(i+1) - (row-30)/2
 		name := fmt.Sprintf("%s: %.3f%s, %s", e.name, e.ratio, e.interval, e.verdict)
-		c.text("", "end", left-14, y+4, clipped(e.name, 44))
 		class := fmt.Sprintf("stroke c%d", e.index%colours)
 		c.line(class, max(x.at(e.low), left), y, min(x.at(e.up), right), y)
 		c.marker("dot", e.index, x.at(e.ratio), y, name)
-		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
+		outcome := fmt.Sprintf("%.3f  %s", e.ratio, e.verdict)
+		if narrow {
+			c.text("soft", "end", right, y-14, outcome)
+			c.text("", "start", left, y-14, clipped(e.name, int((right-left-widthOf(outcome)-8)/widthOf(" "))))
+			continue
+		}
+		c.text("", "end", left-14, y+4, clipped(e.name, 40))
+		c.text("soft", "start", right+14, y+4, outcome)
 	}
 	return &Plot{
 		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
@@ -108,7 +114,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 }
 
 // runPlot shows every run in chronological order.
-func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
+func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, width float64) *Plot {
 	var values []float64
 	for _, e := range ledger {
 		if len(e.Values) > 0 {
@@ -119,9 +125,9 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 		return nil
 	}
 	const left, top, bottom = plotLeft, 24, 330
-	c := &canvas{width: plotWidth, height: bottom + 60}
+	c := &canvas{width: width, height: bottom + 60}
 	metric := s.Spec.Objective.Metric
-	x := scale{low: 0, high: float64(len(ledger) + 1), from: left, to: plotWidth - 16}
+	x := scale{low: 0, high: float64(len(ledger) + 1), from: left, to: width - plotRight}
 	y := spanning(values, bottom, top, false)
 	c.leftAxis(y, metric)
 	drawBlocks(c, ledger, x, top, bottom)
@@ -136,16 +142,16 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	c.height = c.legend(names, numbers, left, bottom+44)
 	return &Plot{
 		SVG: c.svg("Every trial in the order of time"),
-		Caption: fmt.Sprintf("%s of every trial, in the order in which they were made; the scale does not begin at 0. Vertical lines separate blocks, and attempts at a block. The grey "+
+		Caption: fmt.Sprintf("%s of every trial, in the order in which they were made%s. Vertical lines separate blocks, and attempts at a block. The grey "+
 			"line joins the valid trials of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid trials, and a cross at the bottom is a trial without a figure.",
-			FigureName(s.Spec.Objective.MetricReference)),
+			FigureName(s.Spec.Objective.MetricReference), y.beginning()),
 	}
 }
 
 // drawBlocks draws the horizontal axis, and a vertical line between attempts at blocks. It labels the blocks.
 func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float64) {
 	c.line("axis", x.from, bottom, x.to, bottom)
-	last := -math.MaxFloat64
+	var marks []mark
 	for i, e := range ledger {
 		if i > 0 && e.Block == ledger[i-1].Block && e.Attempt == ledger[i-1].Attempt {
 			continue
@@ -154,11 +160,10 @@ func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float6
 		if i > 0 {
 			c.line("grid", at, top, at, bottom)
 		}
-		if at-last > 48 { // Narrow blocks have no room for every label.
-			c.text("soft", "start", at+3, bottom+16, fmt.Sprintf("block %d", e.Block))
-			last = at
-		}
+		name := fmt.Sprintf("block %d", e.Block)
+		marks = append(marks, mark{at + 3 + widthOf(name)/2, name})
 	}
+	c.bottomAxis(bottom+16, marks)
 }
 
 // drawRuns draws the runs. It returns the names and indices of their configurations, for the legend.
