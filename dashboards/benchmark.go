@@ -28,7 +28,7 @@ func benchmark() page {
 		uid:         BenchmarkUID,
 		title:       "cephtune / Benchmark",
 		description: "One CephBenchmark: its latest figures, how they compare with those of its earlier runs, and what Ceph did meanwhile.",
-		from:        "now-7d",
+		from:        "now-30d",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
 			labelVariable("namespace", "Namespace", selector(metrics.BenchmarkInfo, notOfSweeps), metrics.LabelNamespace).
@@ -101,8 +101,9 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		words(about{
 			title:       "Environment",
 			description: "A fingerprint of everything that results depend on, such as the version of Ceph. Figures of different environments are not comparable.",
-			empty:       "Unknown until all repetitions have ended", width: 9, height: 3,
+			empty:       "Unknown until all repetitions have ended", width: 5, height: 3,
 		}, info, metrics.LabelEnvironment, 22, nil),
+		saturatedHosts(4),
 	}
 }
 
@@ -214,24 +215,35 @@ func percentiles() *barchart.PanelBuilder {
 	}, "of", bars...)
 }
 
+// limitOf returns the limits of the expectations on a metric.
+func limitOf(metric string) line {
+	return line{
+		id: "limit", expression: latest(one(metrics.BenchmarkLimit, metrics.LabelMetric+`=~"`+metric+`"`), metrics.LabelPhase, metrics.LabelDirection, metrics.LabelMetric),
+		legend: "{{phase}} {{metric}}, limit", color: fixed(vermillion), reference: true,
+	}
+}
+
 // history shows how figures change from one run ID to the next.
 func history() []cog.Builder[dashboard.Panel] {
 	const legend = "{{phase}} {{direction}}"
 	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
 		return steps(about{
 			title:       title,
-			description: what + " of each phase. Each value is drawn from the end of its run ID until the next one begins. Marks show new run IDs, and changes of the environment.",
+			description: what + " of each phase. Each value is drawn from the end of its run ID until the next one begins. Dashed lines are limits of expectations. Marks show new run IDs, and changes of the environment.",
 			unit:        unit, empty: noResult, width: 8, height: 8,
 		}, lines...).Min(0)
 	}
 	return []cog.Builder[dashboard.Panel]{
 		over("Bandwidth, run after run", "The bandwidth", bytesPerSecond,
-			line{id: "bandwidth", expression: figureOf(metrics.BenchmarkBandwidth), legend: legend, color: shades(blue)}),
+			line{id: "bandwidth", expression: figureOf(metrics.BenchmarkBandwidth), legend: legend, color: shades(blue)},
+			limitOf("Bandwidth")),
 		over("IOPS, run after run", "The operations per second", perSecond,
-			line{id: "iops", expression: figureOf(metrics.BenchmarkIOPS), legend: legend, color: shades(blue)}),
+			line{id: "iops", expression: figureOf(metrics.BenchmarkIOPS), legend: legend, color: shades(blue)},
+			limitOf("IOPS")),
 		over("Latency, run after run", "The mean and the 99th percentile of the latencies", seconds,
 			line{id: "mean", expression: figureOf(metrics.BenchmarkLatency, statistic("mean")), legend: legend + " mean", color: shades(blue)},
-			line{id: "p99", expression: figureOf(metrics.BenchmarkLatency, statistic("p99")), legend: legend + " p99", color: shades(orange)}),
+			line{id: "p99", expression: figureOf(metrics.BenchmarkLatency, statistic("p99")), legend: legend + " p99", color: shades(orange)},
+			limitOf("Latency.*")),
 		comparison("Bandwidth against earlier runs", "bandwidth", bytesPerSecond, noResult, metrics.BenchmarkBandwidth),
 		comparison("Mean latency against earlier runs", "mean latency", seconds, noResult, metrics.BenchmarkLatency, statistic("mean")),
 	}

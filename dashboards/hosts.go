@@ -59,6 +59,31 @@ func byHost(figure string) string {
 	return latest(fmt.Sprintf("%[1]s * on (instance) group_left (%[2]s) (%[3]s and on (%[2]s) %[4]s)", figure, labelHost, instances, chosen), labelHost)
 }
 
+// hostCPU returns a query for the share of time in which the processors of each host work, at each moment.
+func hostCPU() string {
+	rate := func(matchers ...string) string {
+		return fmt.Sprintf("sum by (instance) (rate(%s[$__rate_interval]))", selector(nodeCPU, matchers...))
+	}
+	return byHost(fmt.Sprintf("(%s / %s)", rate(`mode!~"idle|iowait"`), rate()))
+}
+
+// saturatedHosts returns a tile with the number of hosts that were short of CPU at some moment of the time range.
+func saturatedHosts(width uint32) cog.Builder[dashboard.Panel] {
+	worst := fmt.Sprintf("max_over_time((%s)[$__range:1m])", hostCPU())
+	values := append(mappings(state{"0", "None", blue}), dashboard.ValueMapping{RangeMap: &dashboard.RangeMap{
+		Type: dashboard.MappingTypeRangeToText,
+		Options: dashboard.DashboardRangeMapOptions{
+			From: new(1.0), To: new(1e6), Result: dashboard.ValueMappingResult{Color: new(vermillion), Index: new(int32(1))},
+		},
+	}})
+	return figure(about{
+		title: "Hosts short of CPU",
+		description: "The number of hosts with OSDs whose processors were busy for more than 90 % of a moment of the time range. If there are such hosts, a measurement shows their processors, and " +
+			"not Ceph or the disks.",
+		unit: count, empty: noHosts, width: width, height: 3,
+	}, fmt.Sprintf("count((%[1]s) > 0.9) or 0 * count(%[1]s)", worst), values)
+}
+
 // hostPanels returns the panels about the hosts of Ceph's OSDs.
 func hostPanels() []cog.Builder[dashboard.Panel] {
 	rate := func(counter string, matchers ...string) string {
@@ -77,7 +102,7 @@ func hostPanels() []cog.Builder[dashboard.Panel] {
 			description: "The share of time in which the processors of each host with OSDs are neither idle nor waiting for disks.",
 			unit:        fraction, empty: noHosts, width: 12, height: 7,
 		}, line{
-			id: "cpu", expression: byHost(fmt.Sprintf("(sum by (instance) (%s) / sum by (instance) (%s))", rate(nodeCPU, `mode!~"idle|iowait"`), rate(nodeCPU))),
+			id: "cpu", expression: hostCPU(),
 			legend: legend, color: shades(blue),
 		}).Min(0).Max(1),
 		graph(about{

@@ -48,9 +48,9 @@ var mayBeEmpty = map[string]map[string]string{
 
 // emptyAnnotations lists the annotations that show nothing, with the reason.
 var emptyAnnotations = map[string]string{
-	"sweep cephtune-bench/profile / Runs of the baseline": "its first run is that of another configuration",
-	"sweep lab/depth / Runs of the baseline":              "it ended before the time range",
-	"sweep lab/depth / Runs of configurations":            "it ended before the time range",
+	"sweep cephtune-bench/profile / Runs of the baseline":    "its first run is that of another configuration",
+	"sweep lab/depth / Runs of the baseline":                 "it ended before the time range",
+	"sweep lab/depth / Runs of configurations, and sessions": "it ended before the time range",
 }
 
 // wantChoices are the choices that the recorded data offers.
@@ -211,6 +211,15 @@ func TestFigures(t *testing.T) {
 		{"sweep", "cephtune-bench/pg-num", "Configurations", "ratio", []string{
 			`configuration="pg_num=32" verdict="Equivalent" = 1.01`, `configuration="pg_num=64" verdict="Superior" = 1.31`, `configuration="pg_num=8" verdict="Inferior" = 0.71`,
 		}},
+		{"sweep", "cephtune-bench/pg-num", "Configurations", "typical", []string{
+			`configuration="baseline" = 404000000`, `configuration="pg_num=32" = 410000000`, `configuration="pg_num=64" = 535000000`, `configuration="pg_num=8" = 288000000`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, and the minimum effect", "below", []string{"= -0.1"}},
+		{"sweep", "cephtune-bench/pg-num", "Difference to the baseline, and the minimum effect", "low", []string{
+			`configuration="pg_num=32" = -0.03`, `configuration="pg_num=64" = 0.24`, `configuration="pg_num=8" = -0.34`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Hosts short of CPU", "A", []string{"= 2"}},
+		{"benchmark", "cephtune-bench/nightly", "Bandwidth, run after run", "limit", []string{`direction="Total" metric="Bandwidth" phase="write-4m" = 367001600`}},
 		{"sweep", "cephtune-bench/pg-num", "Configurations", "unit", []string{`unit="binBps" = 1`}},
 		{"sweep", "cephtune-bench/profile", "Configurations", "unit", []string{`unit="s" = 1`}},
 		{"sweep", "lab/depth", "Configurations", "unit", []string{`unit="iops" = 1`}},

@@ -33,7 +33,7 @@ func sweep() page {
 		uid:         SweepUID,
 		title:       "cephtune / Sweep",
 		description: "One CephTuningSweep: its result, how certain that is, and what Ceph did meanwhile.",
-		from:        "now-6h",
+		from:        "now-3h",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
 			labelVariable("namespace", "Namespace", metrics.SweepInfo, metrics.LabelNamespace).
@@ -48,14 +48,14 @@ func sweep() page {
 			mark("Runs of the baseline", grey,
 				latest(one(metrics.SweepRunning, isBaseline), metrics.LabelConfiguration, metrics.LabelRun),
 				"{{configuration}}", "run {{run}}"),
-			mark("Runs of configurations", sky,
+			mark("Runs of configurations, and sessions", sky,
 				latest(one(metrics.SweepRunning, notBaseline), metrics.LabelConfiguration, metrics.LabelRun),
 				"{{configuration}}", "run {{run}}"),
 		},
 		rows: []row{
 			{panels: append(slices.Concat(sweepOutcome(), sweepState(), sweepEvidence()),
 				commands("cephtuningsweep", metrics.SweepInfo, "Settings", noSweep))},
-			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), configurations()}},
+			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), convergence(), configurations()}},
 			{title: "Runs", panels: []cog.Builder[dashboard.Panel]{runs(), runTimeline(), drift()}},
 			{title: "Ceph meanwhile", panels: cephPanels()},
 			{title: "OSDs meanwhile", panels: osdPanels()},
@@ -96,12 +96,12 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 		words(about{
 			title:       "State",
 			description: "The state of the sweep: the reason of its condition Ready.",
-			empty:       noSweep, width: 5, height: 3,
+			empty:       noSweep, width: 4, height: 3,
 		}, sweepInfo(), metrics.LabelReason, 22, nil),
 		figure(about{
 			title:       "Progress",
 			description: "The share of the planned runs or sessions that have ended. It jumps if a configuration drops out early, and falls if runs are repeated.",
-			unit:        fraction, empty: "None: no run of the sweep has ended yet, or it does not exist", width: 4, height: 3,
+			unit:        fraction, empty: "None: no run of the sweep has ended yet, or it does not exist", width: 3, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), nil),
 		figure(about{
 			title:       "Expected to end",
@@ -110,8 +110,8 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), nil),
 		words(about{
 			title:       "Measuring now",
-			description: "The configuration that is being measured, and the number of the run. It does not show sessions of the design Interleaved, which switch between configurations.",
-			empty:       "No run is being measured", width: 6, height: 3,
+			description: "The configuration that is being measured, and the number of the run. The design Interleaved switches every few seconds.",
+			empty:       "No run is being measured", width: 5, height: 3,
 		}, fmt.Sprintf(`label_join(%s, "measuring", " · run ", %q, %q)`,
 			latest(one(metrics.SweepRunning), metrics.LabelConfiguration, metrics.LabelRun),
 			metrics.LabelConfiguration, metrics.LabelRun), "measuring", 20, nil),
@@ -119,11 +119,12 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			title: "Ceph's settings",
 			description: "Whether everything that the sweep changed is restored. If the sweep has ended and this is not Restored, the restore was abandoned, or OSDs may use the sweep's " +
 				"values until they restart: see the condition Restored.",
-			unit: count, empty: "Nothing was changed yet", width: 5, height: 3,
+			unit: count, empty: "Nothing was changed yet", width: 4, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
 			state{"1", "Restored", blue},
 			state{"0", "Changed by the sweep", orange},
 		)),
+		saturatedHosts(4),
 	}
 }
 
@@ -185,6 +186,29 @@ func intervals() *barchart.PanelBuilder {
 		AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without data, the axis would reach to thousands.
 }
 
+// convergence draws the ratios over time, between lines at the minimum effect. The ends of the intervals are thin.
+func convergence() *timeseries.PanelBuilder {
+	over := func(id, metric, legend string, color dashboard.FieldColor) line {
+		return line{id: id, expression: ratioSeries(metric) + " - 1", legend: "{{configuration}}" + legend, color: color}
+	}
+	limit := func(id, sign, legend string) line {
+		return line{id: id, expression: fmt.Sprintf("%smax(%s)", sign, one(metrics.SweepMinimumEffect)), legend: legend, color: fixed(vermillion), reference: true}
+	}
+	thin := []dashboard.DynamicConfigValue{property("custom.lineWidth", 1), property("custom.showPoints", "never")}
+	return steps(about{
+		title: "Difference to the baseline, and the minimum effect",
+		description: "The estimate of each configuration as it came, with both ends of its interval. A configuration is Superior if its whole interval is beyond the dashed line on the better " +
+			"side: above for bandwidth and IOPS, below for latencies. An interval that narrows shows that more measurements help.",
+		unit: fraction, empty: noRatio, width: 12, height: 10,
+	},
+		over("low", metrics.SweepConfigurationRatioLow, " low", shades(sky)),
+		over("high", metrics.SweepConfigurationRatioHigh, " high", shades(sky)),
+		over("ratio", metrics.SweepConfigurationRatio, "", shades(blue)),
+		limit("above", "", "minimum effect"),
+		limit("below", "-", "minimum effect, as a loss"),
+	).OverrideByQuery("low", thin).OverrideByQuery("high", thin)
+}
+
 // ratioSeries selects a metric of ratios for all configurations except the baseline.
 func ratioSeries(metric string) string {
 	return latest(one(metric, notBaseline), metrics.LabelConfiguration)
@@ -197,16 +221,16 @@ func configurations() *table.PanelBuilder {
 		{field: valueOf("low"), title: "Low", unit: noUnit, decimals: 3, width: 80},
 		{field: valueOf("high"), title: "High", unit: noUnit, decimals: 3, width: 80},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
-		{field: valueOf("latest"), title: "Latest run", unitFrom: "unit", width: 110},
+		{field: valueOf("typical"), title: "Typical figure", unitFrom: "unit", width: 130},
 	}
 	return rowsOf(about{
 		title: "Configurations",
-		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest valid run. A ratio of 1 means no difference. Only " +
-			"the interval proves a difference; a single run does not.",
-		empty: "No figures yet: no run or session has ended", width: 12, height: 10,
-		rows: one(metrics.SweepConfigurationLatest) + " or " + one(metrics.SweepConfigurationRatio), // The design Interleaved has only ratios.
+		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and its typical figure: the mean of the valid runs or, for a percentile, the " +
+			"median run. A ratio of 1 means no difference. It compares neighbours in time, so it may differ from the quotient of two figures.",
+		empty: "No figures yet: no run or session has ended", width: 24, height: 8,
+		rows: one(metrics.SweepConfigurationTypical) + " or " + one(metrics.SweepConfigurationRatio), // A saturated configuration has only a ratio.
 	}, columns,
-		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
+		instant("typical", latest(one(metrics.SweepConfigurationTypical), metrics.LabelConfiguration)),
 		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
 		instant("low", latest(one(metrics.SweepConfigurationRatioLow), metrics.LabelConfiguration)),
 		instant("high", latest(one(metrics.SweepConfigurationRatioHigh), metrics.LabelConfiguration)),

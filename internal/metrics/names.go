@@ -9,7 +9,7 @@ package metrics
 // These are the names of metrics. Dashboards and documentation are generated from these names, and a test
 // compares the alerts with them.
 const (
-	// A sweep has at most five of these series. When it ends, the series about the run and the expected end
+	// A sweep has at most six of these series. When it ends, the series about the run and the expected end
 	// disappear. The series about noise then appear if the noise is known.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
@@ -18,12 +18,14 @@ const (
 	SweepRestored            = "cephtune_sweep_restored"
 	SweepNoiseFloor          = "cephtune_sweep_noise_floor_ratio"
 	SweepSmallestEffect      = "cephtune_sweep_smallest_effect_ratio"
+	SweepMinimumEffect       = "cephtune_sweep_minimum_effect_ratio"
 
-	// Each configuration of a sweep has at most four series.
+	// Each configuration of a sweep has at most five series.
 	SweepConfigurationRatio     = "cephtune_sweep_configuration_ratio"
 	SweepConfigurationRatioLow  = "cephtune_sweep_configuration_ratio_low"
 	SweepConfigurationRatioHigh = "cephtune_sweep_configuration_ratio_high"
 	SweepConfigurationLatest    = "cephtune_sweep_configuration_latest_run"
+	SweepConfigurationTypical   = "cephtune_sweep_configuration_typical"
 
 	// A benchmark has at most twenty series.
 	BenchmarkInfo          = "cephtune_benchmark_info"
@@ -37,6 +39,7 @@ const (
 	BenchmarkBandwidthLow  = "cephtune_benchmark_bandwidth_low_bytes_per_second"
 	BenchmarkBandwidthHigh = "cephtune_benchmark_bandwidth_high_bytes_per_second"
 	BenchmarkExpectations  = "cephtune_benchmark_expectations"
+	BenchmarkLimit         = "cephtune_benchmark_limit"
 	BenchmarkTimeToClean   = "cephtune_benchmark_time_to_clean_seconds"
 
 	// These series describe a Ceph cluster.
@@ -110,10 +113,13 @@ const (
 	BetterLower  = "lower"
 )
 
+// Switched is the value of LabelConfiguration while a sweep of the design Interleaved switches between configurations.
+const Switched = "switched"
+
 // These are the maximum numbers of series about CRs and clusters.
 const (
-	MaxSweepSeries         = 5    // per sweep, without those of its configurations
-	MaxConfigurationSeries = 4    // per configuration of the sweep
+	MaxSweepSeries         = 6    // per sweep, without those of its configurations
+	MaxConfigurationSeries = 5    // per configuration of the sweep
 	MaxBenchmarkSeries     = 20   // per benchmark
 	MaxSeries              = 5000 // of all CRs and clusters together
 )

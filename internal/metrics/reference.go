@@ -137,7 +137,7 @@ func Labels() []Label {
 		{LabelVerdict, "Of a sweep or a configuration: Superior, Better, Equivalent, Inferior, Inconclusive or Invalid. Of a benchmark: Passed, Failed, Inconclusive or Invalid. Empty while there is none."},
 		{LabelSummary, "The outcome in a few sentences, or what to do. Empty while there is neither."},
 		{LabelBest, "The best configuration: the baseline until another one is proven to be better."},
-		{LabelMetric, "The metric of a sweep's objective: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
+		{LabelMetric, "The metric of a sweep's objective, or of an expectation: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
 		{LabelBetter, "The direction in which the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies and TimeToClean."},
 		{LabelConstraints, "The constraints of a sweep, for the leading configuration: Broken if one is broken, else Unknown if one is unknown, else Kept. Empty " +
 			"while `status.constraints` is empty: without constraints, if every other configuration is Inferior, and before the verdict (with the design Interleaved, before the first valid session)."},

@@ -54,7 +54,7 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Each CephTuningSweep has at most 5 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is " +
+		About: "Each CephTuningSweep has at most 6 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is " +
 			"deleted. Only a running sweep has the series of the run that measures and of the expected end. Only a sweep of the design Blocks that has ended with a verdict has those of the noise.",
 		Descriptions: []Description{
 			{
@@ -80,8 +80,8 @@ func sweepGroup() Group {
 			},
 			{
 				Name: SweepRunning, Type: Gauge,
-				Help: "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's. Sweeps of the design Interleaved have no such " +
-					"series, because their sessions switch between configurations.",
+				Help: "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's. For the design Interleaved, the " +
+					"configuration is " + Switched + ", because a trial switches every few seconds.",
 				Labels:  []string{LabelNamespace, LabelName, LabelConfiguration, LabelRun},
 				Example: `max by (configuration) (` + SweepRunning + `{name="pg-num"})`, Answers: "which configuration was measured when, to shade a graph",
 			},
@@ -104,6 +104,12 @@ func sweepGroup() Group {
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepSmallestEffect + ` and on (namespace, name) ` + SweepInfo + `{verdict="Inconclusive"}`, Answers: "the effect that an undecided sweep could have proven",
 			},
+			{
+				Name: SweepMinimumEffect, Type: Gauge,
+				Help:    "The improvement that a configuration has to exceed to be Superior, from the spec, as a share of the figure: 0.1 is 10 %.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: SweepConfigurationRatioLow + ` > on (namespace, name) group_left 1 + ` + SweepMinimumEffect, Answers: "which configurations have their whole interval above the minimum effect",
+			},
 		},
 	}
 }
@@ -112,7 +118,7 @@ func configurationGroup() Group {
 	labels := []string{LabelNamespace, LabelName, LabelConfiguration}
 	return Group{
 		Title: "Configurations of sweeps",
-		About: "Each configuration of a CephTuningSweep has at most 4 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no " +
+		About: "Each configuration of a CephTuningSweep has at most 5 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no " +
 			"difference. The label better of `" + SweepInfo + "` says whether a higher or a lower figure is better.",
 		Descriptions: []Description{
 			{
@@ -140,6 +146,13 @@ func configurationGroup() Group {
 				Labels:  labels,
 				Example: SweepConfigurationLatest + ` and on (namespace, name) ` + SweepInfo + `{metric="Bandwidth"}`, Answers: "bandwidth of run after run, in bytes per second",
 			},
+			{
+				Name: SweepConfigurationTypical, Type: Gauge,
+				Help: "The typical figure of the objective of a configuration, in the unit of " + SweepConfigurationLatest + ": the mean of the valid trials or, for a percentile, the figure of the " +
+					"median trial. Its quotients differ from the ratios, which compare neighbours in time.",
+				Labels:  labels,
+				Example: SweepConfigurationTypical + `{configuration="baseline"}`, Answers: "what each baseline typically reaches",
+			},
 		},
 	}
 }
@@ -150,7 +163,7 @@ func benchmarkGroup() Group {
 		Title: "Benchmarks",
 		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first four metrics below and of the expectations are never left out to " +
 			"keep this limit. The other series are added, each for all phases, in this order until the next would exceed 20: the time to clean, bandwidth, operations, the 99th percentile, " +
-			"the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A " +
+			"the valid runs, both ends of the interval, the limits, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A " +
 			"benchmark that belongs to a sweep has series only while it runs.",
 		Descriptions: append([]Description{
 			{
@@ -227,6 +240,13 @@ func evidenceDescriptions() []Description {
 			Help:    "How many expectations of a benchmark have this outcome: Met, Missed or Unknown. An outcome without expectations has no series.",
 			Labels:  []string{LabelNamespace, LabelName, LabelOutcome},
 			Example: BenchmarkExpectations + `{outcome="Missed"}`, Answers: "how many expectations were missed",
+		},
+		{
+			Name: BenchmarkLimit, Type: Gauge,
+			Help: "The limit of an expectation with atMost or atLeast, in bytes per second, operations per second or seconds, as the label metric says. Of several limits of one figure, the " +
+				"first has a series.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection, LabelMetric},
+			Example: BenchmarkLimit + `{metric="Bandwidth"}`, Answers: "the bandwidth that each gate demands",
 		},
 		{
 			Name: BenchmarkTimeToClean, Type: Gauge,

@@ -3,6 +3,7 @@ package sweepspec
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -19,12 +20,30 @@ func Typical(s *v1alpha1.CephTuningSweep) map[int]string {
 	return typicalOf(&s.Spec, trials)
 }
 
+// TypicalFigures returns what Typical returns, as numbers in the base unit of the objective.
+func TypicalFigures(s *v1alpha1.CephTuningSweep) map[int]float64 {
+	trials, err := Trials(&s.Status)
+	if err != nil {
+		return nil
+	}
+	return typicalFigures(&s.Spec, trials)
+}
+
 // maxFigure is the maximum length of a figure in status, in bytes. Only impossible figures are longer.
 const maxFigure = 19
 
-// typicalOf returns the typical figures of the valid trials. If a configuration has long windows, only these count, as
-// for its verdict. A configuration with a Saturated trial has no figure: its latency has no number.
+// typicalOf returns the typical figures of the valid trials, with their unit.
 func typicalOf(spec *Spec, trials []v1alpha1.Trial) map[int]string {
+	typical := map[int]string{}
+	for configuration, value := range typicalFigures(spec, trials) {
+		typical[configuration] = ellipsis.Cut(figure.Human(spec.Objective.Metric, value), maxFigure)
+	}
+	return typical
+}
+
+// typicalFigures returns the typical figures of the valid trials. If a configuration has long windows, only these count,
+// as for its verdict. A configuration with a Saturated trial has no figure: its latency has no number.
+func typicalFigures(spec *Spec, trials []v1alpha1.Trial) map[int]float64 {
 	all, long, unknown := map[int][]float64{}, map[int][]float64{}, map[int]bool{}
 	for i := range trials {
 		t := &trials[i]
@@ -41,11 +60,11 @@ func typicalOf(spec *Spec, trials []v1alpha1.Trial) map[int]string {
 			figures[configuration] = append(figures[configuration], v)
 		}
 	}
-	typical := map[int]string{}
+	typical := map[int]float64{}
 	for _, values := range []map[int][]float64{all, long} {
 		for configuration, runs := range values {
 			if !unknown[configuration] {
-				typical[configuration] = ellipsis.Cut(figure.Human(spec.Objective.Metric, figure.Typical(spec.Objective.Metric, runs)), maxFigure)
+				typical[configuration] = figure.Typical(spec.Objective.Metric, runs)
 			}
 		}
 	}
@@ -98,7 +117,31 @@ func headlineOf(metric v1alpha1.Metric, before, after string) string {
 	if figure.IsLatency(metric) {
 		name = string(metric) + " "
 	}
-	return fmt.Sprintf("%s%s → %s, %s is better", name, before, after, BetterWord(metric))
+	return fmt.Sprintf("%s%s → %s, %s is better", name, withoutUnit(before, after), after, BetterWord(metric))
+}
+
+// withoutUnit removes the unit of a figure if it is that of the next figure.
+func withoutUnit(text, next string) string {
+	number, unit, has := strings.Cut(text, " ")
+	if _, same, _ := strings.Cut(next, " "); has && unit == same {
+		return number
+	}
+	return text
+}
+
+// wideResult is the most characters of a result in the table of kubectl get, if its parts allow.
+const wideResult = 40
+
+// ResultLine returns the outcome of a sweep in a few words, such as "Superior: pg_num=64, 378 → 541 MiB/s". It leaves a
+// winner's name out if it is long.
+func ResultLine(s *v1alpha1.CephTuningSweepStatus) string {
+	line, _, _ := strings.Cut(s.Headline, ", ")
+	if s.Effect != "" {
+		if named := strings.TrimSuffix(s.Best+", "+line, ", "); line == "" || utf8.RuneCountInString(named) <= wideResult-len(s.Verdict) {
+			line = named
+		}
+	}
+	return strings.TrimSuffix(string(s.Verdict)+": "+line, ": ")
 }
 
 // BetterWord returns higher or lower: which way a metric is better.

@@ -54,11 +54,30 @@ func TestHeadlines(t *testing.T) {
 		metric        v1alpha1.Metric
 		before, after string
 	}{
-		"41.2k IOPS → 52k IOPS, higher is better":   {v1alpha1.MetricIOPS, "41.2k IOPS", "52k IOPS"},
+		"41.2k → 52k IOPS, higher is better":        {v1alpha1.MetricIOPS, "41.2k IOPS", "52k IOPS"},
 		"LatencyP99 3.1ms → 2.2ms, lower is better": {v1alpha1.MetricLatencyP99, "3.1ms", "2.2ms"},
 		"": {v1alpha1.MetricIOPS, "", "52k IOPS"},
 	} {
 		if got := headlineOf(c.metric, c.before, c.after); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// The table of kubectl get has 40 characters for a result.
+func TestResultsInOneLine(t *testing.T) {
+	for want, s := range map[string]v1alpha1.CephTuningSweepStatus{
+		"Superior: pg_num=64, 378 → 541 MiB/s": {
+			Verdict: v1alpha1.VerdictSuperior, Best: "pg_num=64", Effect: "+38.7%", Headline: "378 → 541 MiB/s, higher is better",
+		},
+		"Superior: LatencyP99 12.2ms → 8.58ms": {
+			Verdict: v1alpha1.VerdictSuperior, Best: "osd_mclock_profile=high_client_ops", Effect: "-28.0%", Headline: "LatencyP99 12.2ms → 8.58ms, lower is better",
+		},
+		"Better: pg_num=64":             {Verdict: v1alpha1.VerdictBetter, Best: "pg_num=64", Effect: "+7.0%"},
+		"Inconclusive: 401 → 407k IOPS": {Verdict: v1alpha1.VerdictInconclusive, Best: "baseline", Headline: "401 → 407k IOPS, higher is better"},
+		"Invalid":                       {Verdict: v1alpha1.VerdictInvalid},
+	} {
+		if got := ResultLine(&s); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -1,11 +1,13 @@
 package exporter
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
@@ -101,7 +103,7 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for i, kind := range figureKinds() {
 		if i == evidenceAfter {
-			all = append(all, evidenceSamples(b)...)
+			all = append(all, slices.Concat(evidenceSamples(b), limitSamples(b))...)
 		}
 		for _, phase := range b.Status.Phases {
 			for _, result := range phase.Metrics {
@@ -122,7 +124,7 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 }
 
 // evidenceAfter is the number of kinds of figures that are more important than the evidence. The evidence is
-// the number of valid runs, the marks, and the intervals.
+// the number of valid runs, the marks, and the intervals. The limits follow it.
 const evidenceAfter = 4
 
 // evidenceSamples returns the number of valid runs of each phase, with its marks as a label, and then the
@@ -142,6 +144,22 @@ func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 				all = append(all, ends)
 			}
 		}
+	}
+	return all
+}
+
+// limitSamples returns the limits of the expectations.
+func limitSamples(b *v1alpha1.CephBenchmark) [][]Sample {
+	var all [][]Sample
+	seen := map[v1alpha1.MetricReference]bool{}
+	for _, e := range b.Spec.Expectations {
+		limit, err := figure.ParseThreshold(e.Metric, v1alpha1.Threshold(cmp.Or(string(e.AtMost), string(e.AtLeast))))
+		if err != nil || seen[e.MetricReference] { // It has a reference instead of a limit, or a second limit.
+			continue
+		}
+		seen[e.MetricReference] = true
+		direction := cmp.Or(string(e.Direction), string(v1alpha1.DirectionTotal))
+		all = append(all, []Sample{sample(metrics.BenchmarkLimit, limit, b.Namespace, b.Name, string(e.Phase), direction, string(e.Metric))})
 	}
 	return all
 }

@@ -258,7 +258,7 @@ func TestBounds(t *testing.T) {
 		oldest.Status.Configurations = append(oldest.Status.Configurations, v1alpha1.ConfigurationResult{Index: 3 + i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1"})
 	}
 	families := gather(t, collector(reader(t, append(objects, oldest)...), quietPlatform()))
-	ofExporter, ofClusters, ofSweep := 2, 4, 4+3+20
+	ofExporter, ofClusters, ofSweep := 2, 4, 5+5+20
 	fit := (metrics.MaxSeries - ofClusters - ofSweep) / 19
 	if got, want := count(families), ofExporter+ofClusters+ofSweep+19*fit; got != want || got > metrics.MaxSeries+ofExporter {
 		t.Errorf("%d series, want %d", got, want)

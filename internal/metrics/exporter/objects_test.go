@@ -43,7 +43,7 @@ func restored(status metav1.ConditionStatus, reason string) metav1.Condition {
 func runningSweep() *v1alpha1.CephTuningSweep {
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "pg-num", UID: "s1", CreationTimestamp: metav1.NewTime(noon)}}
 	s.Spec.ClusterRef, s.Spec.RunID = cluster, "1"
-	s.Spec.Objective.Metric = v1alpha1.MetricBandwidth
+	s.Spec.Objective.Metric, s.Spec.Objective.MinimumEffect = v1alpha1.MetricBandwidth, "10%"
 	s.Status = v1alpha1.CephTuningSweepStatus{
 		ObservedRunID: "1",
 		Conditions:    append(reconciling("Running"), restored("False", "NotRestored")),
@@ -141,6 +141,11 @@ func judged(b *v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
 	for i := range b.Status.Phases {
 		all := b.Status.Phases[i].Metrics
 		all[len(all)-1].Low, all[len(all)-1].High = "40000e3", "42000e3"
+	}
+	for _, limit := range []v1alpha1.Threshold{"30Mi", "20Mi"} { // Only the first has a series.
+		b.Spec.Expectations = append(b.Spec.Expectations, v1alpha1.Expectation{
+			MetricReference: v1alpha1.MetricReference{Phase: "phase-0", Metric: v1alpha1.MetricBandwidth}, AtLeast: limit,
+		})
 	}
 	for _, outcome := range []v1alpha1.ExpectationOutcome{v1alpha1.ExpectationMet, v1alpha1.ExpectationMissed, v1alpha1.ExpectationMet} {
 		b.Status.Expectations = append(b.Status.Expectations, v1alpha1.ExpectationResult{Outcome: outcome})

@@ -36,6 +36,9 @@ func TestMeasuringRunOfASweep(t *testing.T) {
 		"the second attempt at a block": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 			return childOf(s, "2.2.2.1", reconciling("Running"))
 		}, want: []string{"pg_num=64", "4"}},
+		"a trial that switches": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+			return childOf(s, "1-1", reconciling("Running"))
+		}, edit: func(s *v1alpha1.CephTuningSweep) { s.Status.Plan.Design = v1alpha1.DesignInterleaved }, want: []string{"switched", "4"}},
 		"before there is a table": {child: measuresNow, edit: func(s *v1alpha1.CephTuningSweep) { s.Status.Configurations = nil }, want: []string{"#2", "4"}},
 		"none yet":                {child: func(*v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark { return nil }},
 		"one that prepares": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
@@ -157,7 +160,7 @@ func TestIntervalsOfABenchmark(t *testing.T) {
 	const perPhase = 10 // 7 figures, the valid runs, and two ends
 	for phases, want := range map[int]int{1: 1, 2: 2, 3: 2, 4: 0} {
 		b := judged(nightly(phases))
-		b.Status.Expectations = nil
+		b.Status.Expectations, b.Spec.Expectations = nil, nil
 		got, dropped := BenchmarkSamples(b)
 		low, high := of(got, metrics.BenchmarkBandwidthLow), of(got, metrics.BenchmarkBandwidthHigh)
 		if len(low) != want || len(high) != want || len(got)+dropped != 3+perPhase*phases || len(got) > metrics.MaxBenchmarkSeries {

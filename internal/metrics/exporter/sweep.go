@@ -41,6 +41,7 @@ func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []
 	if !atWork(status.Conditions) {
 		all = noiseSamples(all, s)
 	}
+	all = percents(all, metrics.SweepMinimumEffect, s.Spec.Objective.MinimumEffect, s.Namespace, s.Name)
 	return append(all, configurationSamples(s)...)
 }
 
@@ -74,7 +75,7 @@ func noiseSamples(all []Sample, s *v1alpha1.CephTuningSweep) []Sample {
 
 func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
 	names := configurationNames(s)
-	latest := latestRuns(s)
+	latest, typical := latestRuns(s), sweepspec.TypicalFigures(s)
 	var all []Sample
 	for _, c := range s.Status.Configurations {
 		name := names[c.Index]
@@ -83,6 +84,9 @@ func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
 		all = decimals(all, metrics.SweepConfigurationRatioHigh, c.High, s.Namespace, s.Name, name)
 		if value, has := latest[c.Index]; has {
 			all = append(all, sample(metrics.SweepConfigurationLatest, value, s.Namespace, s.Name, name))
+		}
+		if value, has := typical[int(c.Index)]; has {
+			all = append(all, sample(metrics.SweepConfigurationTypical, value, s.Namespace, s.Name, name))
 		}
 	}
 	return all
@@ -127,11 +131,14 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	return children[s.Namespace+"/"+trial.NameOf(s, sweepspec.NextTrial(s))]
 }
 
-// measuring returns the configuration that is being measured, and the number of its run. It returns false for
-// a session, which switches between configurations.
+// measuring returns the configuration that is being measured, and the number of its run. For the design Interleaved, it
+// returns [metrics.Switched] instead of a configuration.
 func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (configuration string, run int, measures bool) {
 	if child == nil || !trial.IsOf(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
 		return "", 0, false
+	}
+	if sweepspec.WordsOf(s.Status.Plan).Windows {
+		return metrics.Switched, sweepspec.NextTrial(s), true
 	}
 	index, known := slotOf(s.Status.Plan, child.Spec.RunID)
 	if !known {
