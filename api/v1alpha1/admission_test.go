@@ -42,6 +42,7 @@ func TestAdmission(t *testing.T) {
 	t.Run("changes of benchmarks", func(t *testing.T) { testChange(t, c, minimalBenchmark, benchmarkChanges) })
 	t.Run("changes of sweeps", func(t *testing.T) { testChange(t, c, minimalSweep, sweepChanges) })
 	t.Run("columns", func(t *testing.T) { testColumns(t, config, c) })
+	t.Run("width", func(t *testing.T) { testWidth(t, config, c) })
 	t.Run("schedule", func(t *testing.T) { testSchedule(t, config, c) })
 	t.Run("field selectors", func(t *testing.T) { testFieldSelectors(t, c) })
 }

@@ -18,9 +18,9 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=cephbenchmarks,scope=Namespaced,shortName=cephbench,categories=ceph
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="The present activity."
-// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="The progress of the run."
-// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.headline`,description="The main figure of the first phase."
-// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="Whether the expectations were met."
+// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.progress.summary`,description="The progress, and at the end the main figure of the first phase."
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="Whether the expectations were met.",priority=1
+// +kubebuilder:printcolumn:name="Trial of",type=string,JSONPath=`.status.trial.sweep`,description="The CephTuningSweep that created the benchmark.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -595,6 +595,12 @@ type MetricResult struct {
 	// high is the upper end of the 95 % interval for the figure of a typical run.
 	// +optional
 	High Decimal `json:"high,omitempty"`
+
+	// text is value with its unit, and with its interval if there is one, for people: `412 MiB/s (400 MiB/s to 420 MiB/s)`.
+	// Only figures with direction Total have it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Text string `json:"text,omitempty"`
 }
 
 // ExpectationOutcome says whether an expectation was met.

@@ -13,11 +13,10 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=cephtuningsweeps,scope=Namespaced,shortName=cephsweep,categories=ceph
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="The present activity."
-// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="The progress of the sweep."
-// +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration: the baseline until another one is proven to be better."
-// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.headline`,description="The objective with the baseline and with the leading configuration."
-// +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="The difference of the best configuration to the baseline."
-// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="The verdict on the leading configuration."
+// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.progress.summary`,description="The progress, and at the end the verdict, and the objective with the baseline and the leader."
+// +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration: the baseline until another one is proven to be better.",priority=1
+// +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="The difference of the best configuration to the baseline.",priority=1
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="The verdict on the leading configuration.",priority=1
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.status.scope`,description="What the verdict speaks for.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1

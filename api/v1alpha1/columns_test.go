@@ -1,8 +1,12 @@
 package v1alpha1_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,8 +34,8 @@ observedRunID: "1"
 conditions:
 - {type: Complete, status: "True", reason: Passed, message: Done., lastTransitionTime: "2026-01-01T00:00:00Z"}
 - {type: Ready, status: "True", reason: Completed, message: Done., lastTransitionTime: "2026-01-01T00:00:00Z"}
-progress: {summary: 3/3 runs, completedRuns: 3, totalRuns: 3}
-headline: write 412 MiB/s ±2 %
+progress: {summary: "Passed: write 412 MiB/s", completedRuns: 3, totalRuns: 3}
+headline: write 412 MiB/s
 verdict: Passed
 phases:
 - name: write
@@ -42,8 +46,7 @@ phases:
   - {metric: IOPS, direction: Write, value: "103"}
 runs: [{number: 1, state: Valid, results: pg-num-1}]`,
 			want: map[string]any{
-				"Phase": "Completed", "Progress": "3/3 runs", "Result": "write 412 MiB/s ±2 %", "Verdict": "Passed",
-				"Cluster": "my-cluster", "Run": "1",
+				"Phase": "Completed", "Result": "Passed: write 412 MiB/s", "Verdict": "Passed", "Trial of": nil, "Cluster": "my-cluster", "Run": "1",
 			},
 		},
 		"a sweep that has found something": {
@@ -52,10 +55,10 @@ runs: [{number: 1, state: Valid, results: pg-num-1}]`,
 observedRunID: "1"
 conditions:
 - {type: Ready, status: "False", reason: Confirming, message: Busy., lastTransitionTime: "2026-01-01T00:00:00Z"}
-progress: {summary: 17/24 runs}
+progress: {summary: "pair 5 of 8, 0.71–0.94 so far, about 2 min"}
 best: pg_num=64
 effect: +23.4%
-headline: 412 MiB/s → 508 MiB/s, higher is better
+headline: 412 → 508 MiB/s, higher is better
 verdict: Superior
 plan: {plannerVersion: 1, seed: 42, configurations: 2, estimatedDuration: 3h20m0s, estimatedBytesWritten: 1Ti, baseline: [{name: pg_num, value: "32"}], runDuration: 2m, block: 2, order: [1, 0, 2]}
 runs:
@@ -67,7 +70,7 @@ configurations:
 noise: {floor: 3.1%, drift: -0.5%, smallestEffect: 4%}
 constraints: [{phase: fio, metric: LatencyP99, outcome: Kept, low: "0.9", high: "1.02"}]`,
 			want: map[string]any{
-				"Phase": "Confirming", "Progress": "17/24 runs", "Best": "pg_num=64", "Result": "412 MiB/s → 508 MiB/s, higher is better", "Δ": "+23.4%", "Verdict": "Superior",
+				"Phase": "Confirming", "Result": "pair 5 of 8, 0.71–0.94 so far, about 2 min", "Best": "pg_num=64", "Δ": "+23.4%", "Verdict": "Superior",
 				"Scope": nil, "Cluster": "my-cluster", "Run": "1",
 			},
 		},
@@ -80,7 +83,11 @@ constraints: [{phase: fio, metric: LatencyP99, outcome: Kept, low: "0.9", high: 
 				t.Fatal(err)
 			}
 			writeStatus(t, c, object, tc.status)
-			got := cells(t, config, tc.resource, object.GetName())
+			table := tableOf(t, config, tc.resource, object.GetName())
+			got := map[string]any{}
+			for i, column := range table.ColumnDefinitions {
+				got[column.Name] = table.Rows[0].Cells[i]
+			}
 			for _, notOfInterest := range []string{"Name", "Age"} {
 				delete(got, notOfInterest)
 			}
@@ -103,8 +110,11 @@ func writeStatus(t *testing.T, c client.Client, object *unstructured.Unstructure
 	}
 }
 
-// cells asks the API server for an object as a table, as kubectl get does.
-func cells(t *testing.T, config *rest.Config, resource, name string) map[string]any {
+// ofWidth is the label of the objects of testWidth.
+const ofWidth = "test-of-width"
+
+// tableOf asks the API server for an object as a table, as kubectl get does; for those of testWidth if the name is empty.
+func tableOf(t *testing.T, config *rest.Config, resource, name string) metav1.Table {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.APIPath = "/apis"
@@ -114,8 +124,13 @@ func cells(t *testing.T, config *rest.Config, resource, name string) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := raw.Get().Namespace(namespace).Resource(resource).Name(name).
-		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(deadline(t))
+	request := raw.Get().Namespace(namespace).Resource(resource).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	if name == "" {
+		request.Param("labelSelector", ofWidth)
+	} else {
+		request.Name(name)
+	}
+	text, err := request.DoRaw(deadline(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +138,54 @@ func cells(t *testing.T, config *rest.Config, resource, name string) map[string]
 	if err := json.Unmarshal(text, &table); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]any{}
-	for i, column := range table.ColumnDefinitions {
-		got[column.Name] = table.Rows[0].Cells[i]
+	return table
+}
+
+// testWidth fills a namespace as on a busy day, and measures the table that kubectl get prints.
+func testWidth(t *testing.T, config *rest.Config, c client.Client) {
+	for resource, rows := range map[string][][3]string{
+		"cephtuningsweeps": {
+			{"mclock-profile", v1alpha1.ReasonRunning, "pair 5 of 8, 0.71–0.94 so far, about 2 min"},
+			{"pg-num", v1alpha1.ReasonComplete, "Superior: pg_num=64, 378 → 541 MiB/s"},
+			{"message-cap", v1alpha1.ReasonComplete, "Inconclusive: LatencyP99 12.2ms → 12.4ms"},
+			{"weekly", v1alpha1.ReasonQueued, "0/24 runs"},
+		},
+		"cephbenchmarks": {
+			{"nightly", v1alpha1.ReasonComplete, "Passed: write-4m 384 MiB/s"},
+			{"mclock-profile-327d4df0-024", v1alpha1.ReasonRunning, "trial: randwrite-4k 41.2k IOPS"},
+			{"gate", v1alpha1.ReasonQueued, "1/3 runs"},
+		},
+	} {
+		t.Run(resource, func(t *testing.T) {
+			for _, row := range rows {
+				object := parse(t, map[string]string{"cephtuningsweeps": minimalSweep, "cephbenchmarks": minimalBenchmark}[resource])
+				object.SetName(row[0])
+				object.SetLabels(map[string]string{ofWidth: ""})
+				t.Cleanup(func() { _ = c.Delete(context.WithoutCancel(t.Context()), object) })
+				if err := c.Create(deadline(t), object); err != nil {
+					t.Fatal(err)
+				}
+				writeStatus(t, c, object, fmt.Sprintf(`
+conditions: [{type: Ready, status: "False", reason: %s, message: x, lastTransitionTime: "2026-01-01T00:00:00Z"}]
+progress: {summary: %q}`, row[1], row[2]))
+			}
+			table, names := tableOf(t, config, resource, ""), []string{}
+			width := -3
+			for i, column := range table.ColumnDefinitions {
+				if column.Priority > 0 {
+					continue
+				}
+				names = append(names, column.Name)
+				cell := utf8.RuneCountInString(column.Name)
+				for _, row := range table.Rows {
+					cell = max(cell, utf8.RuneCountInString(fmt.Sprint(row.Cells[i])))
+				}
+				width += cell + 3 // as kubectl does
+			}
+			want := []string{"Name", "Phase", "Result", "Age"}
+			if t.Logf("%d characters", width); len(table.Rows) != len(rows) || !slices.Equal(names, want) || width > 80 {
+				t.Errorf("%d characters, columns %v", width, names)
+			}
+		})
 	}
-	return got
 }

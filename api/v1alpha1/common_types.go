@@ -265,7 +265,8 @@ const (
 
 // Progress says how far a benchmark or sweep has come.
 type Progress struct {
-	// summary is the progress in a few words, such as `7/24 runs`.
+	// summary is the progress in a few words, such as `7/24 runs`, and at the end the outcome, such as
+	// `Superior: pg_num=64, 378 → 541 MiB/s`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Summary string `json:"summary,omitempty"`

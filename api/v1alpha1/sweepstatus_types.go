@@ -79,7 +79,7 @@ type CephTuningSweepStatus struct {
 	Effect Effect `json:"effect,omitempty"`
 
 	// headline has the typical figures of the objective with the baseline and with the leading configuration, and
-	// which way is better, such as `41.2k IOPS → 52k IOPS, higher is better`.
+	// which way is better, such as `41.2k → 52k IOPS, higher is better`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=88
 	Headline string `json:"headline,omitempty"`

@@ -64,7 +64,7 @@ func fromApplyToNumbers(w *world) {
 	if n := len(w.results()); n != 1 || b.Status.Runs[0].Results != w.results()[0].Name {
 		w.t.Errorf("%d results, and runs %+v", n, b.Status.Runs)
 	}
-	if p := b.Status.Progress; p == nil || p.Summary != "1/1 runs" || p.EstimatedCompletionTime != nil {
+	if p := b.Status.Progress; p == nil || p.Summary != "write 1k IOPS" || p.EstimatedCompletionTime != nil {
 		w.t.Errorf("progress %+v", p)
 	}
 	w.wantFewWrites(b)

@@ -188,6 +188,9 @@ func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 	if p.Detail.summary != "" {
 		s.Progress.Summary = ellipsis.Cut(p.Detail.summary, maxProgress)
 	}
+	if s.Verdict != "" {
+		s.Progress.Summary = ellipsis.Cut(sweepspec.ResultLine(s), maxProgress)
+	}
 }
 
 // reasonOf returns the text of the printer column Phase.

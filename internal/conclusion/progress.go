@@ -2,6 +2,7 @@ package conclusion
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,8 +12,11 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
-// maxStep is the maximum length of Progress.Step in status, in bytes.
-const maxStep = 128
+// The maximum lengths of texts of Progress in status, in bytes.
+const (
+	maxStep    = 128
+	maxSummary = 64
+)
 
 // Progress says how far a benchmark has come.
 type Progress struct {
@@ -39,6 +43,13 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 		}
 		progress.EstimatedCompletionTime = p.estimate(*s, ended)
 	}
+	if s.Headline != "" {
+		progress.Summary = strings.TrimPrefix(string(s.Verdict)+": "+s.Headline, ": ")
+	}
+	if s.Trial != nil {
+		progress.Summary = "trial: " + progress.Summary
+	}
+	progress.Summary = ellipsis.Cut(progress.Summary, maxSummary)
 	s.Progress = &progress
 }
 

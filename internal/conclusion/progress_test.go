@@ -43,6 +43,11 @@ func TestProgress(t *testing.T) {
 			status: v1alpha1.CephBenchmarkStatus{Conditions: complete, Runs: []v1alpha1.BenchmarkRun{valid}, Progress: &v1alpha1.Progress{Step: "phase p1", EstimatedCompletionTime: at(7)}},
 			want:   "1/3 runs",
 		},
+		"it has a result": {
+			status: v1alpha1.CephBenchmarkStatus{Conditions: complete, Headline: "write-4m 412 MiB/s", Verdict: v1alpha1.BenchmarkFailed}, want: "Failed: write-4m 412 MiB/s",
+		},
+		"a gate that nobody asked for": {status: v1alpha1.CephBenchmarkStatus{Conditions: complete, Headline: "write-4m 412 MiB/s"}, want: "write-4m 412 MiB/s"},
+		"a trial":                      {status: v1alpha1.CephBenchmarkStatus{Trial: &v1alpha1.BenchmarkTrial{Sweep: "pg-num"}}, want: "trial: 0/3 runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Progress{Now: at(8).Time, Repetitions: 3, RunDuration: 10 * time.Minute, Step: c.step}

@@ -42,9 +42,11 @@ func TestTheLargestStatusFits(t *testing.T) {
 		}
 		for _, metric := range figures {
 			for _, direction := range []v1alpha1.Direction{"Total", "Read", "Write"} {
-				p.Metrics = append(p.Metrics, v1alpha1.MetricResult{
-					Metric: metric, Direction: direction, Value: "0.0123456", Low: "0.0123456", High: "0.0123456",
-				})
+				m := v1alpha1.MetricResult{Metric: metric, Direction: direction, Value: "0.0123456", Low: "0.0123456", High: "0.0123456"}
+				if direction == v1alpha1.DirectionTotal {
+					m.Text = "1.23 MiB/s (1.23 MiB/s to 1.23 MiB/s)"
+				}
+				p.Metrics = append(p.Metrics, m)
 			}
 		}
 		if n == 0 { // One phase may have an outage.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -56,7 +57,9 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 				return v1alpha1.PhaseResult{}, fmt.Errorf("phase %s: %s: %w", phase, metric, err)
 			}
 			if ok {
-				m.Direction = direction
+				if m.Direction = direction; direction == v1alpha1.DirectionTotal { // Status has no room for more.
+					m.Text = textOf(m)
+				}
 				out.Metrics = append(out.Metrics, m)
 			}
 		}
@@ -122,6 +125,15 @@ func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Hist
 	}
 	m.Low, m.High = Decimal(min(interval.Low, value)), Decimal(max(interval.High, value))
 	return m, true, nil
+}
+
+// textOf returns a figure for people, such as "412 MiB/s (400 MiB/s to 420 MiB/s)".
+func textOf(m v1alpha1.MetricResult) string {
+	text := HumanDecimal(m.Metric, m.Value)
+	if m.Low != "" {
+		text += fmt.Sprintf(" (%s to %s)", HumanDecimal(m.Metric, m.Low), HumanDecimal(m.Metric, m.High))
+	}
+	return ellipsis.Cut(text, 64)
 }
 
 // median returns the middle value, or the geometric mean of the two middle values.

@@ -72,6 +72,23 @@ func TestRatesAreGeometricMeansWithStudentsInterval(t *testing.T) {
 	}
 }
 
+func TestFiguresHaveTheirUnitBesideThem(t *testing.T) {
+	ms := map[int64]int64{1: 100}
+	for want, runs := range map[string][]Observation{
+		"100 IOPS (17.9 IOPS to 559 IOPS)": {run(t, 50, ms), run(t, 100, ms), run(t, 200, ms)},
+		"50 IOPS":                          {run(t, 50, ms)},
+	} {
+		r, err := Combine("p", runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := findResult(r, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
+		if !ok || m.Text != want {
+			t.Errorf("got %q, want %q", m.Text, want)
+		}
+	}
+}
+
 func TestTwoRunsHaveNoInterval(t *testing.T) {
 	ms := map[int64]int64{1: 100}
 	for metric, b := range combined(t, run(t, 50, ms), run(t, 200, ms)) {

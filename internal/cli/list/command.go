@@ -34,8 +34,9 @@ settings of Ceph are restored.
 RESTORED is the reason of a sweep's condition of that name: Restored, NotRestored while settings
 are still to be restored, LeftAlone if something else changed a setting meanwhile,
 OSDsNotRestarted if OSDs may still run with values of the sweep, or Abandoned. It is empty if the
-sweep changed no setting of Ceph. A benchmark of a sweep is marked as its trial. The table has no
-column without text, and names the cluster only if there are several; -o yaml has everything.
+sweep changed no setting of Ceph.
+RESULT is the progress and, at the end, the verdict with figures. A
+benchmark of a sweep is marked as its trial. The table has no column without text, and names the cluster only if there are several; -o yaml has everything.
 
 Exit codes: 0 the list is shown, even if it is empty; 1 error; 2 wrong usage.`
 
@@ -192,7 +193,7 @@ func (o *options) print(c client.Client, objects []client.Object, out io.Writer)
 }
 
 func (o *options) header() []string {
-	header := []string{"NAME", "PHASE", "PROGRESS", "RESULT", "VERDICT", "RESTORED", "CLUSTER", "AGE"}
+	header := []string{"NAME", "PHASE", "RESULT", "RESTORED", "CLUSTER", "AGE"}
 	if o.all {
 		return append([]string{"NAMESPACE"}, header...)
 	}
@@ -203,12 +204,8 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 	rows := make([][]string, len(objects))
 	for i, item := range objects {
 		state := object.StateOf(item)
-		progress := ""
-		if state.Progress != nil {
-			progress = state.Progress.Summary
-		}
 		rows[i] = []string{
-			strings.ToLower(state.Kind.Name) + "/" + item.GetName() + ofSweep(item), phase(item, state), progress, state.Result, state.Verdict,
+			state.Kind.Short + "/" + item.GetName() + ofSweep(item), phase(item, state), state.Result,
 			state.Restored().Reason, state.Cluster.Namespace + "/" + state.Cluster.Name,
 			duration.HumanDuration(now.Sub(item.GetCreationTimestamp().Time)),
 		}

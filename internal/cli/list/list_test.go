@@ -19,6 +19,7 @@ func objects(t *testing.T) []client.Object {
 	nightly := clitest.Benchmark(t, "lab")
 	nightly.Name, nightly.Namespace, nightly.Labels = "nightly", clitest.Namespace, map[string]string{"team": "storage"}
 	nightly.Status.Headline, nightly.Status.Verdict = "write-4m 384 MiB/s", v1alpha1.BenchmarkPassed
+	nightly.Status.Progress = &v1alpha1.Progress{Summary: "Passed: write-4m 384 MiB/s"}
 	clitest.Complete(&nightly.Status.Conditions, "The results are in status.")
 	fresh := clitest.Benchmark(t, "fio_rbd")
 	fresh.Name, fresh.Namespace = "fresh", "other"

@@ -21,8 +21,8 @@ import (
 
 // Kind describes CephTuningSweep or CephBenchmark.
 type Kind struct {
-	// Name is the name of the kind, Plural the name of the resource.
-	Name, Plural string
+	// Name is the name of the kind, Plural the name of the resource, and Short its short name.
+	Name, Plural, Short string
 	// aliases are the words that kubectl accepts for the kind.
 	aliases []string
 	// New and NewList return empty objects.
@@ -33,7 +33,7 @@ type Kind struct {
 // Sweep returns the kind CephTuningSweep.
 func Sweep() Kind {
 	return Kind{
-		Name: "CephTuningSweep", Plural: "cephtuningsweeps",
+		Name: "CephTuningSweep", Plural: "cephtuningsweeps", Short: "cephsweep",
 		aliases: []string{"cephtuningsweep", "cephtuningsweeps", "cephsweep"},
 		New:     func() client.Object { return &v1alpha1.CephTuningSweep{} },
 		NewList: func() client.ObjectList { return &v1alpha1.CephTuningSweepList{} },
@@ -43,7 +43,7 @@ func Sweep() Kind {
 // Benchmark returns the kind CephBenchmark.
 func Benchmark() Kind {
 	return Kind{
-		Name: "CephBenchmark", Plural: "cephbenchmarks",
+		Name: "CephBenchmark", Plural: "cephbenchmarks", Short: "cephbench",
 		aliases: []string{"cephbenchmark", "cephbenchmarks", "cephbench"},
 		New:     func() client.Object { return &v1alpha1.CephBenchmark{} },
 		NewList: func() client.ObjectList { return &v1alpha1.CephBenchmarkList{} },
@@ -155,8 +155,8 @@ type State struct {
 	ObservedRunID      v1alpha1.RunID
 	Suspend            bool
 	Cluster            v1alpha1.ClusterReference
-	// Result is the headline of a benchmark, or the best configuration of a sweep with its effect and its headline.
-	// Verdict is the outcome, and Summary is the outcome in words.
+	// Result is the progress or, at the end, the outcome in a few words. Verdict is the outcome, and Summary is the
+	// outcome in sentences.
 	Result, Verdict, Summary string
 }
 
@@ -164,9 +164,9 @@ type State struct {
 func StateOf(o client.Object) State {
 	switch o := o.(type) {
 	case *v1alpha1.CephTuningSweep:
-		result := o.Status.Headline
-		if o.Status.Effect != "" {
-			result = strings.TrimSuffix(o.Status.Best+" "+string(o.Status.Effect)+": "+result, ": ")
+		result := resultOf(o.Status.Progress, o.Status.Headline)
+		if o.Status.Verdict == "" && o.Status.Effect != "" {
+			result += ", best so far " + o.Status.Best + " " + string(o.Status.Effect)
 		}
 		return State{
 			Kind: Sweep(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,
@@ -177,10 +177,17 @@ func StateOf(o client.Object) State {
 		return State{
 			Kind: Benchmark(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,
 			RunID: o.Spec.RunID, ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef,
-			Result: o.Status.Headline, Verdict: string(o.Status.Verdict), Summary: o.Status.Summary,
+			Result: resultOf(o.Status.Progress, o.Status.Headline), Verdict: string(o.Status.Verdict), Summary: o.Status.Summary,
 		}
 	}
 	return State{}
+}
+
+func resultOf(progress *v1alpha1.Progress, headline string) string {
+	if progress == nil {
+		return headline
+	}
+	return progress.Summary
 }
 
 // Ready returns the condition Ready; empty if the operator has not set it yet.

@@ -18,7 +18,8 @@ const gap = 2
 
 // WriteTable appends a table with aligned columns, and without spaces at the ends of lines. If the table is wider than
 // the given number of columns of characters, it breaks the cells of the widest columns at words, and long words after
-// one of the characters in breakAfter. A table whose longest words do not fit stays wider.
+// one of the characters in breakAfter. It does not break words in columns of names, because people copy these. A table
+// whose longest words do not fit stays wider.
 func WriteTable(out *strings.Builder, columns int, header []string, rows [][]string) {
 	all := make([][]string, 0, len(rows)+1)
 	for _, row := range append([][]string{header}, rows...) {
@@ -34,7 +35,7 @@ func WriteTable(out *strings.Builder, columns int, header []string, rows [][]str
 	widths, table := make([]int, len(limits)), make([][][]string, len(all))
 	for row, cells := range all {
 		for i, cell := range cells {
-			lines := wrapped(cell, limits[i])
+			lines := wrapped(cell, limits[i], isName(header, i))
 			for _, line := range lines {
 				widths[i] = max(widths[i], utf8.RuneCountInString(line))
 			}
@@ -84,7 +85,7 @@ func widthsOf(columns int, rows [][]string) []int {
 				widths, least = append(widths, 0), append(least, 0)
 			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-			for _, part := range partsOf(cell) {
+			for _, part := range partsOf(cell, isName(rows[0], i)) {
 				least[i] = max(least[i], utf8.RuneCountInString(strings.TrimRight(part, " ")))
 			}
 		}
@@ -118,9 +119,14 @@ const (
 // units are the words that stay on the line of the number before them.
 func units() []string { return []string{"IOPS", "B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s", "%"} }
 
-// partsOf cuts text after each space, except between a number and its unit, and after breakAfter. The parts together are
-// the text.
-func partsOf(text string) []string {
+// isName reports whether a column has names of objects.
+func isName(header []string, column int) bool {
+	return column < len(header) && slices.Contains([]string{"NAME", "NAMESPACE"}, header[column])
+}
+
+// partsOf cuts text after each space, except between a number and its unit, and after breakAfter unless words are whole.
+// The parts together are the text.
+func partsOf(text string, whole bool) []string {
 	var parts []string
 	for word := range strings.SplitAfterSeq(text, " ") {
 		if last := len(parts) - 1; last >= 0 && slices.Contains(units(), strings.TrimRight(word, "), ")) && strings.HasSuffix(parts[last], " ") {
@@ -128,7 +134,7 @@ func partsOf(text string) []string {
 			continue
 		}
 		from := 0
-		for i := 1; i < len(word)-shortRest; i++ {
+		for i := 1; i < len(word)-shortRest && !whole; i++ {
 			if strings.IndexByte(breakAfter, word[i-1]) >= 0 {
 				parts, from = append(parts, word[from:i]), i
 			}
@@ -139,13 +145,13 @@ func partsOf(text string) []string {
 }
 
 // wrapped breaks text into lines of at most the given width, if its parts allow.
-func wrapped(text string, width int) []string {
+func wrapped(text string, width int, whole bool) []string {
 	if utf8.RuneCountInString(text) <= width {
 		return []string{text}
 	}
 	var lines []string
 	line := ""
-	for _, part := range partsOf(text) {
+	for _, part := range partsOf(text, whole) {
 		if line != "" && utf8.RuneCountInString(line+strings.TrimRight(part, " ")) > width {
 			lines, line = append(lines, strings.TrimRight(line, " ")), ""
 		}

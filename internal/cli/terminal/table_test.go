@@ -33,6 +33,19 @@ osd_mclock_profile=high_client_ops  4       412 MiB/s   1.263  1.221 to 1.307  S
 	}
 }
 
+// People copy names, so that a table is rather too wide than to break one.
+func TestNamesAreNotBroken(t *testing.T) {
+	var out strings.Builder
+	WriteTable(&out, 30, []string{"NAMESPACE", "NAME", "RESULT"}, [][]string{{"cephtune-bench", "cephsweep/mclock-profile", "path=a/long/one"}})
+	want := `NAMESPACE       NAME                      RESULT
+cephtune-bench  cephsweep/mclock-profile  path=a/
+                                          long/one
+`
+	if out.String() != want {
+		t.Errorf("got\n%s", out.String())
+	}
+}
+
 func TestProseIsBrokenAtWords(t *testing.T) {
 	prose := strings.Repeat("twelve words ", 20)
 	var out strings.Builder
