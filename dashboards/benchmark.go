@@ -228,9 +228,10 @@ func history() []cog.Builder[dashboard.Panel] {
 	const legend = "{{phase}} {{direction}}"
 	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
 		return steps(about{
-			title:       title,
-			description: what + " of each phase. Each value is drawn from the end of its run ID until the next one begins. Dashed lines are limits of expectations. Marks show new run IDs, and changes of the environment.",
-			unit:        unit, empty: noResult, width: 8, height: 8,
+			title: title,
+			description: what + " of each phase. Each value is drawn from the end of its run ID until the next one begins. " +
+				"Dashed lines are limits of expectations. Marks show new run IDs, and changes of the environment.",
+			unit: unit, empty: noResult, width: 8, height: 8,
 		}, lines...).Min(0)
 	}
 	return []cog.Builder[dashboard.Panel]{
