@@ -6,9 +6,12 @@ package memapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,11 +25,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -82,7 +87,7 @@ func New(t testing.TB, kinds Kinds) client.WithWatch {
 	server := &tracker{ObjectTracker: clienttesting.NewObjectTracker(scheme, decoder), scheme: scheme, kinds: kinds}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(server).
 		WithStatusSubresource(&v1alpha1.CephTuningSweep{}, &v1alpha1.CephBenchmark{}, &corev1.Pod{}, &batchv1.Job{}).Build()
-	return interceptor.NewClient(c, interceptor.Funcs{Create: create, Delete: deleteAsRead, Get: server.get, List: server.list})
+	return interceptor.NewClient(c, interceptor.Funcs{Create: create, Delete: deleteAsRead, Get: server.get, List: server.list, SubResourcePatch: server.patchStatus})
 }
 
 // get copies an object. The fake client would encode it as JSON and decode it, which takes most of the time of a story.
@@ -132,6 +137,76 @@ func (s *tracker) list(ctx context.Context, c client.WithWatch, into client.Obje
 	}
 	slices.SortFunc(selected, func(a, b runtime.Object) int { return cmp.Compare(nameOf(a), nameOf(b)) })
 	return meta.SetList(into, selected)
+}
+
+// patchStatus merges a patch into the status of an object of this project. The fake client would encode and decode the
+// whole object several times.
+func (s *tracker) patchStatus(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	kind, err := apiutil.GVKForObject(o, s.scheme)
+	if err != nil {
+		return err
+	}
+	admission, ours := s.kinds[kind.Kind]
+	if !ours || sub != "status" || patch.Type() != types.MergePatchType {
+		return c.SubResource(sub).Patch(ctx, o, patch, opts...)
+	}
+	data, err := patch.Data(o)
+	if err != nil {
+		return err
+	}
+	change := map[string]any{}
+	if err := json.Unmarshal(data, &change); err != nil {
+		return err
+	}
+	gvr, _ := meta.UnsafeGuessKindToResource(kind)
+	found, err := s.Get(gvr, o.GetNamespace(), o.GetName())
+	if err != nil {
+		return err
+	}
+	object, err := meta.Accessor(found)
+	if err != nil {
+		return err
+	}
+	if read, stated, _ := unstructured.NestedString(change, "metadata", "resourceVersion"); stated && read != object.GetResourceVersion() {
+		return apierrors.NewConflict(gvr.GroupResource(), o.GetName(), errors.New("the object has been modified"))
+	}
+	status := reflect.ValueOf(found).Elem().FieldByName("Status").Addr().Interface()
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
+	if err != nil {
+		return err
+	}
+	after := merged(before, fieldOf(change, "status"))
+	if errs := admission.status.Validate(ctx, after, before); len(errs) > 0 {
+		return apierrors.NewInvalid(kind.GroupKind(), o.GetName(), errs)
+	}
+	version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return err
+	}
+	object.SetResourceVersion(strconv.FormatUint(version+1, 10))
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(after, status); err != nil {
+		return err
+	}
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(found).Elem())
+	return s.ObjectTracker.Update(gvr, found, o.GetNamespace())
+}
+
+// merged returns a JSON object with a merge patch (RFC 7396). It does not change the original.
+func merged(original, patch map[string]any) map[string]any {
+	result := map[string]any{}
+	maps.Copy(result, original)
+	for name, value := range patch {
+		inner, is := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(result, name)
+		case is:
+			result[name] = merged(fieldOf(result, name), inner)
+		default:
+			result[name] = value
+		}
+	}
+	return result
 }
 
 func nameOf(o runtime.Object) string {
