@@ -1,6 +1,7 @@
 package cephtuningsweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,12 +75,12 @@ func TestStormOnRealServer(t *testing.T) {
 func stormPlot(server func(*testing.T) storm.Server) storm.Plot {
 	var wants []string
 	for _, step := range tuning.Steps() {
-		wants = append(wants, killedAt(step))
+		wants = append(wants, killedAt(step, v1alpha1.DesignBlocks), killedAt(step, v1alpha1.DesignInterleaved))
 	}
 	return storm.Plot{
 		Wants: wants,
 		Names: []string{
-			"killed before", "killed after", "killed at a step", "killed at a step", "refused", "answer lost", "answer lost", "conflict", "throttled",
+			"killed before", "killed after", "killed at a step", "killed at a step", "killed at a step", "killed at a step", "refused", "answer lost", "answer lost", "conflict", "throttled",
 			"frozen", "frozen", "clock steps", "watches lost", "change is late", "change is late", "edit", "edit", "edit", "administrator",
 			"cut off", "benchmark deleted", "benchmark forged", "Ceph unreachable", "ceph-mgr away", "OSD down", "Rook away", "others change Ceph",
 			"journal deleted", "Lease deleted", "finalizer removed", "rival", "rival", "namespace emptied",
@@ -120,7 +121,8 @@ type tempest struct {
 	strict bool
 	// collected has the UIDs of the sweeps at the last collection of garbage.
 	collected string
-	// stepKill is how many steps of a change the manager lives on; 0 for all.
+	// killStep is the step of a change at which the manager dies, once it has reached that stepKill times; 0 for never.
+	killStep tuning.Step
 	stepKill int
 }
 
@@ -283,15 +285,30 @@ func (e *tempest) reconcile(ctx context.Context, m *storm.Manager, r *Reconciler
 func (e *tempest) stepped(m *storm.Manager, step tuning.Step) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.stepKill--; e.stepKill != 0 {
-		e.stepKill = max(e.stepKill, 0)
+	if e.stepKill == 0 || step != e.killStep {
 		return nil
 	}
-	e.story.Count(killedAt(step))
+	if e.stepKill--; e.stepKill > 0 {
+		return nil
+	}
+	e.story.Count(killedAt(step, e.design()))
 	return m.Kill()
 }
 
-func killedAt(step tuning.Step) string { return "killed at " + string(step) }
+func killedAt(step tuning.Step, in v1alpha1.SweepDesign) string {
+	return "killed at " + string(step) + " of " + string(in)
+}
+
+// design returns the design of the sweep that has the lock.
+func (e *tempest) design() v1alpha1.SweepDesign {
+	holder := e.holder()
+	for _, s := range e.sweeps() {
+		if s.Status.Plan != nil && strings.HasSuffix(holder, "/"+string(s.UID)) {
+			return cmp.Or(s.Status.Plan.Design, v1alpha1.DesignBlocks)
+		}
+	}
+	return "no sweep"
+}
 
 func (e *tempest) key() client.ObjectKey { return client.ObjectKey{Namespace: e.namespace, Name: "s"} }
 
@@ -310,8 +327,11 @@ func (e *tempest) effects() map[string]storm.Effect {
 		}
 	}
 	maps.Copy(effects, map[string]storm.Effect{
-		"killed at a step": act(func(c *storm.Call) { e.locked(func() { e.stepKill = 1 + c.Random.IntN(20) }) }),
-		"edit":             act(func(*storm.Call) { e.edit() }),
+		"killed at a step": act(func(c *storm.Call) {
+			steps := tuning.Steps()
+			e.locked(func() { e.killStep, e.stepKill = steps[c.Random.IntN(len(steps))], 1+c.Random.IntN(2) })
+		}),
+		"edit": act(func(*storm.Call) { e.edit() }),
 		"administrator": func(c *storm.Call, _ func() error) error {
 			e.locked(e.allow)
 			return c.Manager.Kill()
@@ -423,11 +443,21 @@ func (e *tempest) play() {
 		e.edited("do not abandon", e.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json",
 			[]byte(fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationAbandonRestore)))))
 	}
+	e.wantRest()
+	e.wantVerdict()
+	e.wantGone()
+}
+
+// wantRest checks that the sweep ends or rests.
+func (e *tempest) wantRest() {
 	if !e.until(e.rests) {
 		s, _ := e.current()
 		e.story.Fail("deadline", "the sweep neither ends nor rests: %+v", s.Status.Conditions)
 	}
-	e.wantVerdict()
+}
+
+// wantGone deletes the sweeps, and checks that nothing is left.
+func (e *tempest) wantGone() {
 	e.empty()
 	gone := func() bool { return len(e.sweeps()) == 0 && !e.journaled() && e.holder() == "" }
 	if !e.until(gone) {

@@ -221,6 +221,12 @@ func (p Plot) shrink(t *testing.T, seed uint64, faults []Fault, failed outcome) 
 	return faults, failed
 }
 
+// Failures plays the story of a seed, and returns what the checks have found.
+func (p Plot) Failures(t *testing.T, seed uint64) []string {
+	t.Helper()
+	return p.tell(t, seed, p.draw(seed)).failures
+}
+
 // Course returns the lines of the story of a seed, which must not fail.
 func (p Plot) Course(t *testing.T, seed uint64) []string {
 	t.Helper()
