@@ -110,9 +110,9 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 	cd hack/release && go test -count=1 $(TESTFLAGS) ./...
 
 .PHONY: race
-race: ## Run the unit tests and envtest with Go's race detector. They take several times as long as without it.
+race: ## Run the unit tests, envtest and a few stories with Go's race detector. They take several times as long as without it.
 	assets=$$(hack/envtest-assets); \
-	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout 90m $(TESTFLAGS) ./...
+	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_STORM_STORIES=20 go test -race -timeout 90m $(TESTFLAGS) ./...
 
 # FUZZTIME is the time that "make fuzz" spends on each target.
 FUZZTIME ?= 2m

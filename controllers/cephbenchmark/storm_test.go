@@ -84,7 +84,7 @@ func stormPlot(server func(*testing.T) storm.Server) storm.Plot {
 			"cut off", "Ceph unreachable", "ceph-mgr away", "OSD down", "Rook away", "Lease deleted", "finalizer removed", "rival", "rival", "namespace emptied",
 			"client fails", "clients unreachable", "pod deleted", "pod forged", "Job deleted", "stranger", "stranger", "stranger",
 		},
-		Faults: 8, Calls: 1000, Stories: 20,
+		Faults: 8, Calls: 1000, Stories: 500,
 		Play: func(t *testing.T, s *storm.Story) {
 			t.Helper()
 			tempestOf(t, s, server(t)).play()

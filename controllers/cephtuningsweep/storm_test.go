@@ -85,7 +85,7 @@ func stormPlot(server func(*testing.T) storm.Server) storm.Plot {
 			"cut off", "benchmark deleted", "benchmark forged", "Ceph unreachable", "ceph-mgr away", "OSD down", "Rook away", "others change Ceph",
 			"journal deleted", "Lease deleted", "finalizer removed", "rival", "rival", "namespace emptied",
 		},
-		Faults: 8, Calls: 1500, Stories: 20,
+		Faults: 8, Calls: 1500, Stories: 500,
 		Play: func(t *testing.T, s *storm.Story) {
 			t.Helper()
 			tempestOf(t, s, server(t)).play()
