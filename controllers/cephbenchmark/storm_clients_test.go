@@ -35,27 +35,27 @@ type stormRook struct {
 	tempest *tempest
 }
 
-func (r *stormRook) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
-	err = r.tempest.story.Carry(ctx, "create CephBlockPool", storm.Kubernetes, true, func() (err error) {
-		ready, why, err = r.fakeRook.EnsureScratchPool(ctx, cluster, spec, use, osdMap)
+func (r *stormRook) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error) {
+	err = r.tempest.story.Carry(ctx, "create CephBlockPool", "", storm.Kubernetes, true, func() (err error) {
+		ready, reason, err = r.fakeRook.EnsureScratchPool(ctx, cluster, spec, use, osdMap)
 		return err
 	})
-	return ready && err == nil, why, err
+	return ready && err == nil, reason, err
 }
 
-func (r *stormRook) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
+func (r *stormRook) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error) {
 	if r.tempest.forgotten == "DeleteScratchPool" {
 		return true, "", nil
 	}
-	err = r.tempest.story.Carry(ctx, "delete CephBlockPool", storm.Kubernetes, true, func() (err error) {
-		gone, why, err = r.fakeRook.DeleteScratchPool(ctx, cluster, owner, osdMap)
+	err = r.tempest.story.Carry(ctx, "delete CephBlockPool", "", storm.Kubernetes, true, func() (err error) {
+		gone, reason, err = r.fakeRook.DeleteScratchPool(ctx, cluster, owner, osdMap)
 		return err
 	})
-	return gone && err == nil, why, err
+	return gone && err == nil, reason, err
 }
 
 func (r *stormRook) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (owns bool, err error) {
-	err = r.tempest.story.Carry(ctx, "get CephBlockPool", storm.Kubernetes, false, func() (err error) {
+	err = r.tempest.story.Carry(ctx, "get CephBlockPool", "", storm.Kubernetes, false, func() (err error) {
 		owns, err = r.fakeRook.OwnsScratchPool(ctx, cluster, owner)
 		return err
 	})
@@ -86,7 +86,7 @@ type stormClient struct {
 // carry carries a request out. Requests to several runners begin at the same time, so each waits for its turn.
 func (c stormClient) carry(ctx context.Context, what string, do func() error) error {
 	time.Sleep(time.Duration(c.number) * time.Microsecond)
-	return c.tempest.story.Carry(ctx, what+" of client "+string(rune('a'+c.number%26)), storm.Client, what != "report", do)
+	return c.tempest.story.Carry(ctx, what+" of client "+string(rune('a'+c.number%26)), "", storm.Client, what != "report", do)
 }
 
 // Snapshot implements runner.Client.
@@ -296,8 +296,8 @@ func (e *tempest) strange() {
 	theirs := objects[name](e.world, b)
 	theirs.SetNamespace(e.namespace)
 	e.story.Note("a stranger puts %s in the place of %s", theirs.GetName(), name)
-	before, is := theirs.DeepCopyObject().(client.Object)
-	if !is {
+	before, ok := theirs.DeepCopyObject().(client.Object)
+	if !ok {
 		return
 	}
 	if err := e.Get(e.t.Context(), client.ObjectKeyFromObject(theirs), before); err == nil {

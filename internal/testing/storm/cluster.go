@@ -33,7 +33,7 @@ func ClusterOf(s *Story, c *cephtest.Cluster, changes, writes []string) *Cluster
 
 // Carry carries a verb out, with the fault that is due at it, if any.
 func (c *Cluster) Carry(ctx context.Context, verb string, do func() error) error {
-	return c.story.Carry(ctx, verb, Ceph, slices.Contains(c.changes, verb) || slices.Contains(c.writes, verb), func() error {
+	return c.story.Carry(ctx, verb, "", Ceph, slices.Contains(c.changes, verb) || slices.Contains(c.writes, verb), func() error {
 		c.mu.Lock()
 		away := time.Now().Before(c.away)
 		c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Cluster) Faults() map[string]Effect {
 			c.away = time.Now().Add(time.Duration(call.Random.IntN(600)) * time.Second)
 		}),
 		"ceph-mgr away": before(func(call *Call) {
-			active := func(is bool) { c.cluster.Act(func(all *cephtest.Cluster) { all.Answers.Status.ManagerActive = is }) }
+			active := func(ok bool) { c.cluster.Act(func(all *cephtest.Cluster) { all.Answers.Status.ManagerActive = ok }) }
 			active(false)
 			call.Later(20*time.Minute, func() { active(true) })
 		}),

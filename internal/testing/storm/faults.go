@@ -110,7 +110,7 @@ func (s *Story) Reconcile(ctx context.Context, r Reconciler) {
 // APIClient returns a client whose calls meet the faults of a story. Writes wake the managers' watches, except those of
 // managers to objects other than Jobs: controllers do not watch their own status.
 func APIClient(inner client.WithWatch, s *Story) client.WithWatch {
-	call := func(ctx context.Context, verb string, o any, do func() error) error {
+	call := func(ctx context.Context, verb string, o any, object string, do func() error) error {
 		m, managed := ctx.Value(managerKey{}).(*Manager)
 		writes := verb != "get" && verb != "list"
 		if !managed {
@@ -121,7 +121,7 @@ func APIClient(inner client.WithWatch, s *Story) client.WithWatch {
 			return err
 		}
 		name := verb + " " + kindOf(inner, o)
-		return s.Carry(ctx, name, Kubernetes, writes, func() error {
+		return s.Carry(ctx, name, object, Kubernetes, writes, func() error {
 			if err := m.refuses(name); err != nil {
 				return err
 			}
@@ -137,28 +137,28 @@ func APIClient(inner client.WithWatch, s *Story) client.WithWatch {
 	}
 	return interceptor.NewClient(inner, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			return call(ctx, "get", o, func() error { return c.Get(ctx, key, o, opts...) })
+			return call(ctx, "get", o, key.Name, func() error { return c.Get(ctx, key, o, opts...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) error {
-			return call(ctx, "list", o, func() error { return c.List(ctx, o, opts...) })
+			return call(ctx, "list", o, "", func() error { return c.List(ctx, o, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return call(ctx, "create", o, func() error { return c.Create(ctx, o, opts...) })
+			return call(ctx, "create", o, o.GetName(), func() error { return c.Create(ctx, o, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return call(ctx, "update", o, func() error { return c.Update(ctx, o, opts...) })
+			return call(ctx, "update", o, o.GetName(), func() error { return c.Update(ctx, o, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return call(ctx, "patch", o, func() error { return c.Patch(ctx, o, patch, opts...) })
+			return call(ctx, "patch", o, o.GetName(), func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return call(ctx, "delete", o, func() error { return c.Delete(ctx, o, opts...) })
+			return call(ctx, "delete", o, o.GetName(), func() error { return c.Delete(ctx, o, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return call(ctx, "patch "+sub, o, func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
+			return call(ctx, "patch "+sub, o, o.GetName(), func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			return call(ctx, "update "+sub, o, func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+			return call(ctx, "update "+sub, o, o.GetName(), func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
 }

@@ -125,22 +125,22 @@ func (s *realStory) translate(o runtime.Object) error {
 	if err != nil || object.GetUID() == "" {
 		return err
 	}
-	at, known := s.created[object.GetUID()]
+	moment, known := s.created[object.GetUID()]
 	if !known {
-		at = metav1.NewTime(time.Now().Truncate(time.Second))
-		s.created[object.GetUID()] = at
+		moment = metav1.NewTime(time.Now().Truncate(time.Second))
+		s.created[object.GetUID()] = moment
 	}
-	object.SetCreationTimestamp(at)
+	object.SetCreationTimestamp(moment)
 	return nil
 }
 
 func (s *realStory) intercept() client.WithWatch {
 	return interceptor.NewClient(s.server.client, interceptor.Funcs{
-		Get: func(_ context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-			return s.carry(into, func(ctx context.Context) error { return c.Get(ctx, key, into, opts...) })
+		Get: func(_ context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+			return s.carry(object, func(ctx context.Context) error { return c.Get(ctx, key, object, opts...) })
 		},
-		List: func(_ context.Context, c client.WithWatch, into client.ObjectList, opts ...client.ListOption) error {
-			return s.carry(into, func(ctx context.Context) error { return c.List(ctx, into, opts...) })
+		List: func(_ context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			return s.carry(list, func(ctx context.Context) error { return c.List(ctx, list, opts...) })
 		},
 		Create: func(_ context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 			return s.carry(object, func(ctx context.Context) error { return c.Create(ctx, object, opts...) })

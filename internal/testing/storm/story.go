@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -282,13 +283,14 @@ func (s *Story) Happen() { s.events.ring() }
 // Poke starts the passes of one manager, without an event of the API server.
 func (m *Manager) Poke() { m.pokes.ring() }
 
-// Carry carries a call out, with the fault that is due at it, if any. A call that no manager makes has no fault.
-func (s *Story) Carry(ctx context.Context, name string, to Target, writes bool, do func() error) error {
+// Carry carries a call out, with the fault that is due at it, if any. A call that no manager makes has no fault. The
+// object is the name of the object that the call is about, if any.
+func (s *Story) Carry(ctx context.Context, name, object string, to Target, writes bool, do func() error) error {
 	m, managed := ctx.Value(managerKey{}).(*Manager)
 	if !managed {
 		return do()
 	}
-	random := s.draw(name)
+	random := s.draw(name + " " + withoutDrawn(object))
 	time.Sleep(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
 	effect := s.begin(m, name)
 	if m.ctx.Err() != nil {
@@ -304,6 +306,12 @@ func (s *Story) Carry(ctx context.Context, name string, to Target, writes bool, 
 		return do()
 	})
 }
+
+// drawn matches what the operator draws itself for the name of an object. A seed does not give it again.
+var drawn = regexp.MustCompile(`-[a-z0-9]{8,}\b`)
+
+// withoutDrawn returns a text without what the operator has drawn itself.
+func withoutDrawn(text string) string { return drawn.ReplaceAllString(text, "-…") }
 
 // draw returns the randomness of a call. Two calls at the same time may come in any order, so the number of all calls
 // must not decide how long they take.
