@@ -156,7 +156,7 @@ func powersOf(t *testing.T, objects []unstructured.Unstructured) []power {
 func whoHas(o *unstructured.Unstructured) string {
 	var roles []string
 	for label, value := range o.GetLabels() {
-		if role, is := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); is && value == "true" {
+		if role, ok := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); ok && value == "true" {
 			roles = append(roles, role)
 		}
 	}

@@ -176,7 +176,7 @@ func (h *hall) changed(o client.Object, counts bool) {
 	if h.manager == nil {
 		return
 	}
-	if _, is := o.(*v1alpha1.CephTuningSweep); is {
+	if _, ok := o.(*v1alpha1.CephTuningSweep); ok {
 		h.manager.sweeps <- change{at: time.Now().Add(sweepLag), key: keyOf(o), now: now}
 	} else {
 		h.manager.benchmarks <- change{at: time.Now().Add(lag), key: keyOf(o), now: now}
@@ -266,13 +266,13 @@ func (m *fakeManager) cachedClient() client.WithWatch {
 			switch list := list.(type) {
 			case *v1alpha1.CephBenchmarkList:
 				for _, o := range m.cached {
-					if b, is := o.(*v1alpha1.CephBenchmark); is {
+					if b, ok := o.(*v1alpha1.CephBenchmark); ok {
 						list.Items = append(list.Items, *b)
 					}
 				}
 			case *v1alpha1.CephTuningSweepList:
 				for _, o := range m.cached {
-					if s, is := o.(*v1alpha1.CephTuningSweep); is {
+					if s, ok := o.(*v1alpha1.CephTuningSweep); ok {
 						list.Items = append(list.Items, *s)
 					}
 				}
@@ -352,7 +352,7 @@ func (h *hall) manage() {
 	sweeps := cephtuningsweep.New(cephtuningsweep.Options{
 		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{refuses: &h.refuses}, Ceph: h.ceph, Lock: locks,
 		Journals: store, Outages: store.ForOutages(), Namespaces: namespaces.New(m.direct, namespace), Writer: process, Doubts: doubts,
-		MasterKey: key, Kubernetes: "this-cluster", Courses: benchmarks, Patience: tuning.DefaultPatience, Pace: cephtuningsweep.DefaultPace(),
+		MasterKey: key, Kubernetes: "this-cluster", Courses: benchmarks, Deadline: tuning.DefaultDeadline, Pace: cephtuningsweep.DefaultPace(),
 		Now: time.Now, Draw: func() uint64 { return 7 }, Reached: func(tuning.Step) error { return nil },
 	})
 	if err := benchmarks.SetupWithManager(m); err != nil {
@@ -498,7 +498,7 @@ func (slowRook) OwnsScratchPool(context.Context, settings.Cluster, objectref.Ref
 	return false, nil
 }
 
-func (slowRook) DeleteScratchPool(context.Context, settings.Cluster, objectref.Ref, *ceph.OSDMap) (gone bool, why string, err error) {
+func (slowRook) DeleteScratchPool(context.Context, settings.Cluster, objectref.Ref, *ceph.OSDMap) (gone bool, reason string, err error) {
 	return true, "", nil
 }
 

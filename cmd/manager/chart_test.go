@@ -134,8 +134,8 @@ func TestChartsFlagsAreKnown(t *testing.T) {
 
 func commandLine(t *testing.T, container any) []string {
 	t.Helper()
-	content, is := container.(map[string]any)
-	if !is {
+	content, ok := container.(map[string]any)
+	if !ok {
 		t.Fatalf("%v is no container", container)
 	}
 	var line []string
@@ -152,7 +152,7 @@ func commandLine(t *testing.T, container any) []string {
 // parseAsManager only parses the flags, and returns which command they run.
 func parseAsManager(t *testing.T, args []string) (string, error) {
 	t.Helper()
-	if do, is := commandOf(args); is {
+	if do, ok := commandOf(args); ok {
 		err := do(t.Context(), append(slices.Clone(args[1:]), "-help"), io.Discard)
 		if errors.Is(err, flag.ErrHelp) {
 			err = nil
@@ -226,8 +226,8 @@ func whole(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstru
 	case "PrometheusRule":
 		object.Object["spec"] = manifests(t, filepath.Join(root, "config", "prometheus", "rules.yaml"))[0].Object["spec"]
 	case "Role", "ClusterRole":
-		name, file, is := strings.Cut(asText(object.Object["rules"]), " in ")
-		if !is {
+		name, file, ok := strings.Cut(asText(object.Object["rules"]), " in ")
+		if !ok {
 			return object
 		}
 		for _, from := range manifests(t, filepath.Join(root, filepath.FromSlash(file))) {

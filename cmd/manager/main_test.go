@@ -358,18 +358,18 @@ func manifests(t testing.TB, file string) []*unstructured.Unstructured {
 }
 
 // sample reads an object from config/samples.
-func sample(t testing.TB, file string, into client.Object) {
+func sample(t testing.TB, file string, object client.Object) {
 	t.Helper()
-	read(t, filepath.Join(apiserver.Root(t), "config", "samples", file), into)
+	read(t, filepath.Join(apiserver.Root(t), "config", "samples", file), object)
 }
 
-func read(t testing.TB, file string, into client.Object) {
+func read(t testing.TB, file string, object client.Object) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.UnmarshalStrict(text, into); err != nil {
+	if err := yaml.UnmarshalStrict(text, object); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -169,14 +169,14 @@ func (m *many) measureTold(b *testing.B) {
 	m.create(b)
 	b.ReportMetric(time.Since(began).Seconds(), "create-s")
 	m.await(b, "told", func() (bool, error) {
-		told := 0
+		count := 0
 		err := m.each(b, func(o client.Object) error {
 			if len(conditionsOf(o)) > 0 {
-				told++
+				count++
 			}
 			return nil
 		})
-		return told == m.count, err
+		return count == m.count, err
 	})
 	b.ReportMetric(time.Since(began).Seconds(), "told-s")
 }

@@ -30,7 +30,7 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuni
 		Kubernetes: string(p.kubernetes),
 		KeepEvery:  cephtuningsweep.KeepEvery,
 		Doubts:     p.doubts,
-		Patience:   tuning.DefaultPatience,
+		Deadline:   tuning.DefaultDeadline,
 		Pace:       cephtuningsweep.DefaultPace(),
 		Counts:     p.counts,
 		Now:        time.Now,

@@ -56,8 +56,8 @@ func TestWaitForRemoval(t *testing.T) {
 			if waits != test.waits || got.Outcome.Reason != test.wantReason {
 				t.Errorf("it waits: %t, with the reason %q, want %t, %q", waits, got.Outcome.Reason, test.waits, test.wantReason)
 			}
-			if waits && got.Patience.Within != 0 {
-				t.Errorf("it fails the benchmark after %v", got.Patience.Within)
+			if waits && got.Deadline.Within != 0 {
+				t.Errorf("it fails the benchmark after %v", got.Deadline.Within)
 			}
 		})
 	}

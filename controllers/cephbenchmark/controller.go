@@ -140,8 +140,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return fmt.Errorf("follow sessions: %w", err)
 	}
 	if r.KeepEvery > 0 {
-		keeper := &outage.Keeper{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: r.KeepEvery}
-		if err := mgr.Add(keeper); err != nil {
+		restorer := &outage.Restorer{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: r.KeepEvery}
+		if err := mgr.Add(restorer); err != nil {
 			return fmt.Errorf("restore orphaned outages: %w", err)
 		}
 	}

@@ -18,12 +18,12 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// EnsureScratchPool creates the scratch pool if it does not exist, and reports whether Rook calls the
 	// pool ready. If Rook does not, it also returns the reason. The OSD map must be current.
-	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
+	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
 	// OwnsScratchPool reports whether the pool exists and belongs to owner.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// DeleteScratchPool removes the pool if it belongs to owner. It reports whether the pool is gone or
 	// belongs to another owner. If the owner still has the pool, it also returns the reason.
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
+	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
 }
 
 // Namespaces says where benchmarks may run.

@@ -178,12 +178,12 @@ func (e *tempest) manage(m *storm.Manager) {
 		Reached: func(tuning.Step) error { return e.stepped(m) },
 		Dial:    e.dial, Logs: e.logs, MasterKey: e.masterKey, Counts: e.counts, Now: m.Now,
 	})
-	keeper := &outage.Keeper{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: outage.KeepEvery}
+	restorer := &outage.Restorer{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: outage.KeepEvery}
 	var background sync.WaitGroup
 	background.Go(func() { _ = r.live.Start(ctx) })
 	background.Go(func() {
 		time.Sleep(3 * time.Microsecond) // No two goroutines may begin at the same time: their order would be random.
-		_ = keeper.Start(ctx)
+		_ = restorer.Start(ctx)
 	})
 	background.Go(func() {
 		for {
@@ -405,8 +405,8 @@ func (e *tempest) beat() {
 	}
 }
 
-func (e *tempest) list(into client.ObjectList) {
-	if err := e.List(e.t.Context(), into, client.InNamespace(e.namespace)); err != nil {
+func (e *tempest) list(list client.ObjectList) {
+	if err := e.List(e.t.Context(), list, client.InNamespace(e.namespace)); err != nil {
 		e.story.Fail("harness", "%v", err)
 	}
 }
@@ -472,8 +472,8 @@ func (e *tempest) wantForeign() {
 	foreign := maps.Clone(e.foreign)
 	e.mu.Unlock()
 	for _, uid := range slices.Sorted(maps.Keys(foreign)) {
-		now, is := foreign[uid].DeepCopyObject().(client.Object)
-		if !is {
+		now, ok := foreign[uid].DeepCopyObject().(client.Object)
+		if !ok {
 			continue
 		}
 		err := e.Get(e.t.Context(), client.ObjectKeyFromObject(now), now)
@@ -524,8 +524,8 @@ func (e *tempest) wantNothing() {
 	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.PodList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}} {
 		e.list(list)
 		_ = meta.EachListItem(list, func(item kruntime.Object) error {
-			object, is := item.(client.Object)
-			if is && !e.locked(func() bool { return e.foreign[object.GetUID()] != nil }) {
+			object, ok := item.(client.Object)
+			if ok && !e.locked(func() bool { return e.foreign[object.GetUID()] != nil }) {
 				e.story.Fail("orphans", "%T %s is left", object, object.GetName())
 			}
 			return nil

@@ -73,9 +73,9 @@ func on(cluster string) func(*v1alpha1.CephBenchmark) {
 	return func(b *v1alpha1.CephBenchmark) { b.Spec.ClusterRef.Name = cluster }
 }
 
-func (w *world) wantStalled(b *v1alpha1.CephBenchmark, says string) {
+func (w *world) wantStalled(b *v1alpha1.CephBenchmark, message string) {
 	w.t.Helper()
-	w.untilReason(b, v1alpha1.ReasonNotAllowed, says)
+	w.untilReason(b, v1alpha1.ReasonNotAllowed, message)
 	if !isTrue(b, v1alpha1.ConditionStalled) || isTrue(b, v1alpha1.ConditionFailed) || len(b.Finalizers) > 0 {
 		w.t.Errorf("%+v", b)
 	}

@@ -174,7 +174,7 @@ func (w *world) namespaceOf(n int) string {
 	for _, t := range w.kubelet.client(n).Tasks() {
 		for _, step := range t.Steps {
 			for _, argument := range step.Argv {
-				if namespace, is := strings.CutPrefix(argument, "--namespace="); is {
+				if namespace, ok := strings.CutPrefix(argument, "--namespace="); ok {
 					return namespace
 				}
 			}

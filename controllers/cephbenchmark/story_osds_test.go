@@ -96,8 +96,8 @@ func onTwoOSDs(w *world) {
 		}
 	}
 	run := w.archived(b)
-	at := slices.IndexFunc(run.Placement, func(p archive.Placement) bool { return p.Pool == "cephtune-scratch" })
-	if at < 0 || len(run.Placement[at].OSDs) != 2 || !strings.Contains(string(run.Environment), `"confinedTo":[`) {
+	index := slices.IndexFunc(run.Placement, func(p archive.Placement) bool { return p.Pool == "cephtune-scratch" })
+	if index < 0 || len(run.Placement[index].OSDs) != 2 || !strings.Contains(string(run.Environment), `"confinedTo":[`) {
 		w.t.Errorf("the archive has the placement %+v and the environment %s", run.Placement, run.Environment)
 	}
 	w.delete(b)
@@ -148,7 +148,7 @@ func (w *world) noteIsChanged(change func(map[string]string)) {
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.until(b, "on its OSDs", func() bool { return len(b.Status.PoolOSDs) > 0 })
 	w.stop()
-	noted, job, told := b.Status.PoolOSDs, w.job(b), len(w.ceph.Calls("PlacePGs"))
+	noted, job, count := b.Status.PoolOSDs, w.job(b), len(w.ceph.Calls("PlacePGs"))
 	before := job.DeepCopy()
 	change(job.Annotations)
 	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
@@ -156,8 +156,8 @@ func (w *world) noteIsChanged(change func(map[string]string)) {
 	}
 	w.start()
 	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
-	if !slices.Equal(b.Status.PoolOSDs, noted) || len(w.ceph.Calls("PlacePGs")) != told {
-		w.t.Errorf("status has OSDs %v, had %v, and Ceph was told of %d placements after %d", b.Status.PoolOSDs, noted, len(w.ceph.Calls("PlacePGs")), told)
+	if !slices.Equal(b.Status.PoolOSDs, noted) || len(w.ceph.Calls("PlacePGs")) != count {
+		w.t.Errorf("status has OSDs %v, had %v, and Ceph was told of %d placements after %d", b.Status.PoolOSDs, noted, len(w.ceph.Calls("PlacePGs")), count)
 	}
 }
 
@@ -342,7 +342,7 @@ func nobodyTellsWhatOSDsDo(w *world) {
 func (w *world) lookAtOSDs(b *v1alpha1.CephBenchmark, times int) {
 	w.t.Helper()
 	looks := func() (n int) {
-		if session, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); is {
+		if session, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); ok {
 			session.Hurry()
 			n = len(session.LastView().Extras)
 		}

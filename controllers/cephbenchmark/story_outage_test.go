@@ -48,7 +48,7 @@ func outageStories() map[string]story {
 		"the lock is lost in mid-outage":        theLockIsLostInMidOutage,
 		"the manager is away for a time":        outageIsOrphaned,
 		"twice, and not too often":              outageTwice,
-		"Ceph's patience gets shorter":          patienceGetsShorter,
+		"Ceph's deadline gets shorter":          deadlineGetsShorter,
 		"with a background load":                outageUnderBackgroundLoad,
 		"it is unknown whether it was reported": unknownWhetherOSDWasStopped,
 		"another client unsets noup too early":  somebodyUnsetsNoup,
@@ -206,7 +206,7 @@ func outageTwice(w *world) {
 }
 
 // The cluster's options have changed since the benchmark began.
-func patienceGetsShorter(w *world) {
+func deadlineGetsShorter(w *world) {
 	b := w.beforeOutage()
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "mon", Name: "mon_osd_down_out_interval", Value: "300"})

@@ -44,7 +44,7 @@ func aDeletedPoolIsRemovedForTooLong(w *world) {
 
 // wantMarkedWithRemoval checks that all runs are valid, and that the last run reports the PGs that
 // OSDs were removing when it began.
-func (w *world) wantMarkedWithRemoval(b *v1alpha1.CephBenchmark, runs int, says string) {
+func (w *world) wantMarkedWithRemoval(b *v1alpha1.CephBenchmark, runs int, message string) {
 	w.t.Helper()
 	if want := strings.TrimSuffix(strings.Repeat("Valid, ", runs), ", "); states(b) != want {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -52,8 +52,8 @@ func (w *world) wantMarkedWithRemoval(b *v1alpha1.CephBenchmark, runs int, says 
 	if !slices.Contains(b.Status.Phases[0].Marks, v1alpha1.MarkDisturbed) || !strings.Contains(b.Status.Summary, string(v1alpha1.MarkDisturbed)) {
 		w.t.Errorf("marks %v, summary %q", b.Status.Phases[0].Marks, b.Status.Summary)
 	}
-	if left := w.removalOf(int32(runs)); left == nil || left.Action != v1alpha1.DisturbanceRecord || !strings.Contains(left.Message, says) {
-		w.t.Errorf("run %d tells %+v of PGs that were removed, want %q", runs, left, says)
+	if left := w.removalOf(int32(runs)); left == nil || left.Action != v1alpha1.DisturbanceRecord || !strings.Contains(left.Message, message) {
+		w.t.Errorf("run %d tells %+v of PGs that were removed, want %q", runs, left, message)
 	}
 }
 
@@ -74,8 +74,8 @@ func (w *world) removalOf(number int32) *quiescence.Disturbance {
 		if err := json.Unmarshal(run.Phases[0].Disturbances, &seen); err != nil {
 			w.t.Fatal(err)
 		}
-		if at := slices.IndexFunc(seen, func(d quiescence.Disturbance) bool { return d.Kind == quiescence.KindStrayPGs }); at >= 0 {
-			return &seen[at]
+		if index := slices.IndexFunc(seen, func(d quiescence.Disturbance) bool { return d.Kind == quiescence.KindStrayPGs }); index >= 0 {
+			return &seen[index]
 		}
 	}
 	return nil

@@ -368,7 +368,7 @@ func theFinalizerWasTakenOff(w *world) {
 	w.delete(b)
 	w.wantClean()
 	w.eventually(func() string {
-		if _, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); is {
+		if _, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); ok {
 			return "its session is followed still"
 		}
 		return ""

@@ -170,7 +170,7 @@ func (w *world) limitOf(id string) string {
 			continue
 		}
 		for _, argument := range t.Measure.Argv {
-			if limit, is := strings.CutPrefix(argument, "--max-objects="); is {
+			if limit, ok := strings.CutPrefix(argument, "--max-objects="); ok {
 				return limit
 			}
 		}

@@ -157,8 +157,8 @@ func forgedResults(w *world, b *v1alpha1.CephBenchmark) *corev1.ConfigMap {
 func (w *world) replace(theirs client.Object) {
 	w.t.Helper()
 	theirs.SetNamespace(w.namespace)
-	ours, is := theirs.DeepCopyObject().(client.Object)
-	if !is {
+	ours, ok := theirs.DeepCopyObject().(client.Object)
+	if !ok {
 		w.t.Fatalf("%T is not an object", theirs)
 	}
 	w.eventually(func() string {
@@ -212,8 +212,8 @@ func aStranger(step, name, ending string) story {
 // wantNothingOfABenchmark checks that all is removed but the stranger's object.
 func (w *world) wantNothingOfABenchmark(theirs client.Object) {
 	w.t.Helper()
-	now, is := theirs.DeepCopyObject().(client.Object)
-	if !is {
+	now, ok := theirs.DeepCopyObject().(client.Object)
+	if !ok {
 		w.t.Fatalf("%T is not an object", theirs)
 	}
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(theirs), now); err != nil || now.GetUID() != theirs.GetUID() || !now.GetDeletionTimestamp().IsZero() {
@@ -316,9 +316,9 @@ func aReferenceIsForged(w *world) {
 			run.Phases[0].Observation.Figures[i].Value /= 10
 		}
 		for day := range 3 {
-			of := reference.DeepCopy()
-			of.Status.StartTime.Time = of.Status.StartTime.AddDate(0, 0, -day)
-			forged, err := archive.ConfigMap(of, run)
+			b := reference.DeepCopy()
+			b.Status.StartTime.Time = b.Status.StartTime.AddDate(0, 0, -day)
+			forged, err := archive.ConfigMap(b, run)
 			if err != nil {
 				w.t.Fatal(err)
 			}

@@ -371,8 +371,8 @@ func (w *world) untilSampled(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	changed := w.now()
 	w.eventually(func() string {
-		session, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
-		if !is {
+		session, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
+		if !ok {
 			return "its session is not followed"
 		}
 		session.Hurry()

@@ -134,9 +134,9 @@ func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Options: Options{Reader: fake.NewClientBuilder().WithObjects(tc.there...).Build()}}
-			bytes, why, err := r.writtenBytes(t.Context(), working(seen), child)
-			if bytes != tc.want || err != nil || (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
-				t.Errorf("%d bytes, %q, %v", bytes, why, err)
+			bytes, reason, err := r.writtenBytes(t.Context(), working(seen), child)
+			if bytes != tc.want || err != nil || (reason == "") != (tc.why == "") || !strings.Contains(reason, tc.why) {
+				t.Errorf("%d bytes, %q, %v", bytes, reason, err)
 			}
 		})
 	}

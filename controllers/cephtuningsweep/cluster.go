@@ -106,13 +106,13 @@ func (r *Reconciler) knownNow(ctx context.Context, seen pass) (ceph.Connection, 
 	if err != nil {
 		return ceph.Connection{}, tuning.Known{}, err
 	}
-	about, err := r.known(ctx, seen, to.Observer)
-	return to.Observer, about, err
+	known, err := r.known(ctx, seen, to.Observer)
+	return to.Observer, known, err
 }
 
 // changesOf returns the changes that set the values of a configuration.
-func changesOf(spec sweepspec.Spec, values map[string]cephvalue.Value, about tuning.Known) []tuning.Change {
-	return about.Typed(sweepspec.ForTuner(sweepspec.Changes(&spec, values)))
+func changesOf(spec sweepspec.Spec, values map[string]cephvalue.Value, known tuning.Known) []tuning.Change {
+	return known.Typed(sweepspec.ForTuner(sweepspec.Changes(&spec, values)))
 }
 
 // settingsOf returns the settings of changes.

@@ -79,8 +79,8 @@ type Options struct {
 	Budget *limits.Budget
 	// Hasten shortens sessions in tests; it may be nil.
 	Hasten func(session.Plan) session.Plan
-	// Patience returns how long the cluster may take to settle after changes.
-	Patience func([]tuning.Change) tuning.Patience
+	// Deadline returns how long the cluster may take to settle after changes.
+	Deadline func([]tuning.Change) tuning.Deadline
 	// Pace has the intervals between polls of the cluster.
 	Pace Pace
 	// Now is the clock, and Draw is the source of seeds.
@@ -130,7 +130,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error { return r.setUp(m
 // setUp registers the controller with a given reconciler, so that tests can observe its passes.
 func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) error {
 	if r.KeepEvery > 0 {
-		if err := mgr.Add(newKeeper(r.Options)); err != nil {
+		if err := mgr.Add(newRestorer(r.Options)); err != nil {
 			return err
 		}
 	}

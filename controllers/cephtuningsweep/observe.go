@@ -41,7 +41,7 @@ type facts struct {
 	memory   memory
 	// headway says what the sweep waits for, and since when its steps have failed.
 	headway reconcile.Headway
-	// orphaned reports that the keeper restores the sweep's changes, because the sweep does not restore them.
+	// orphaned reports that the restorer restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
 	// refused says why benchmarks may not run in the namespace or may not use the template's claims; "" if they
 	// may, or if that was not checked. It is checked only before a run ID begins or continues.
@@ -323,7 +323,7 @@ func (f facts) configuration() sweep.Configuration {
 }
 
 // holder returns the name with which the sweep holds the lock. The sweep's children use the sweep's lock. The
-// keeper uses another name, so that the keeper and the sweep cannot mistake each other's lock for their own.
+// restorer uses another name, so that the restorer and the sweep cannot mistake each other's lock for their own.
 func (f facts) holder() objectref.Ref {
 	kind := sweepKind
 	if f.orphaned {

@@ -46,8 +46,8 @@ func BenchmarkSweep(b *testing.B) {
 			x.holdIf = func(child *v1alpha1.CephBenchmark) bool { return time.Since(w.begun(child)) < simulatedRun }
 		})
 		w.server, w.tune = counted, func(o *Options) {
-			o.Patience = func([]tuning.Change) tuning.Patience {
-				return tuning.Patience{Polls: 2, Soak: simulatedSettle, Deadline: time.Minute}
+			o.Deadline = func([]tuning.Change) tuning.Deadline {
+				return tuning.Deadline{Polls: 2, Soak: simulatedSettle, Deadline: time.Minute}
 			}
 			o.Pace = Pace{Settle: DefaultPace().Settle / 10, Watch: DefaultPace().Watch / 10, Queue: DefaultPace().Queue / 10}
 		}

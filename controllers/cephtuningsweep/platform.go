@@ -28,7 +28,7 @@ type Rook interface {
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// DeleteScratchPool removes the owner's scratch pool. It reports whether the pool is gone, and if not,
 	// why.
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
+	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
 	// RestartOSD deletes the pod of an OSD, so that Kubernetes starts another pod.
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }

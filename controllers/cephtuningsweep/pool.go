@@ -62,9 +62,9 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen pass) (bool, error) {
 }
 
 // beginAgain returns the effect that discards the runs of the block, because its pool cannot be used any more.
-func (f pass) beginAgain(reason, why string) (effect, error) {
+func (f pass) beginAgain(reason, cause string) (effect, error) {
 	result, err := f.interrupted()
-	message := fmt.Sprintf("The scratch pool of block %d %s The block starts again on a new pool.", f.next.Slot.Block, why)
+	message := fmt.Sprintf("The scratch pool of block %d %s The block starts again on a new pool.", f.next.Slot.Block, cause)
 	result.Events = append(result.Events, reconcile.Warning(reason, message))
 	return result, err
 }

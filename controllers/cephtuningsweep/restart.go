@@ -155,11 +155,11 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen pass, changes []tuni
 	if len(options) == 0 {
 		return nil, nil
 	}
-	connection, about, err := r.knownNow(ctx, seen)
+	connection, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	help := maps.Clone(about.Help)
+	help := maps.Clone(known.Help)
 	for _, option := range options {
 		if _, asked := help[option]; asked {
 			continue
@@ -170,8 +170,8 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen pass, changes []tuni
 		}
 		help[option] = *described
 	}
-	about.Help = help
-	return tuning.TakenAtStart(changes, about), nil
+	known.Help = help
+	return tuning.TakenAtStart(changes, known), nil
 }
 
 // observeRestarts reads the progress of restarts. If the parameter memory is empty, observeRestarts sets it so

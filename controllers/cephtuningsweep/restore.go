@@ -282,7 +282,7 @@ func back(report tuning.Report) []tuning.Change {
 // unknown.
 func (r *Reconciler) settledAgain(ctx context.Context, seen pass, report tuning.Report) (string, error) {
 	want := back(report)
-	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.patience(r.Patience(want), false))
+	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.deadline(r.Deadline(want), false))
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Waiting longer would be useless.
 	}

@@ -23,7 +23,7 @@ import (
 const KeepEvery = 30 * time.Second
 
 const (
-	// orphanedFor is how long a journal must have been orphaned before the keeper restores it. A sweep that
+	// orphanedFor is how long a journal must have been orphaned before the restorer restores it. A sweep that
 	// has lost its status begins again within that time.
 	orphanedFor = time.Minute
 	// askCephEvery is the interval between searches for a journal that exists only in Ceph. Each search
@@ -31,25 +31,25 @@ const (
 	askCephEvery = 10 * time.Minute
 	// keepAtMost is the longest interval between attempts after failures.
 	keepAtMost = 15 * time.Minute
-	// keepWithin limits one attempt, because the keeper handles one cluster at a time.
+	// keepWithin limits one attempt, because the restorer handles one cluster at a time.
 	keepWithin = 5 * time.Minute
 )
 
-// keeper restores the changes of sweeps that do not restore them, for example because their finalizer was
+// restorer restores the changes of sweeps that do not restore them, for example because their finalizer was
 // removed. The next sweep on that Ceph cluster would also restore them, but there may never be a next sweep.
-// The keeper acts only with the lock of the Ceph cluster. Before that, the journal's sweep must have been
-// missing or not at work (for example, ended) for a minute, according to the API server. The keeper leaves
+// The restorer acts only with the lock of the Ceph cluster. Before that, the journal's sweep must have been
+// missing or not at work (for example, ended) for a minute, according to the API server. The restorer leaves
 // journals of other Kubernetes clusters alone, because it cannot see whether their sweeps exist.
-type keeper struct {
+type restorer struct {
 	*Reconciler
 
-	// kept has the keeper's state for each cluster.
+	// kept has the restorer's state for each cluster.
 	kept map[string]*kept
 }
 
-// kept is the keeper's state for one Ceph cluster. Losing it only delays a restore.
+// kept is the restorer's state for one Ceph cluster. Losing it only delays a restore.
 type kept struct {
-	// orphan is the sweep of an orphaned journal, and since is when the keeper first found it orphaned.
+	// orphan is the sweep of an orphaned journal, and since is when the restorer first found it orphaned.
 	orphan tuning.Sweep
 	since  time.Time
 	// memory is the memory for the restore of that sweep.
@@ -63,15 +63,15 @@ type kept struct {
 	notBefore time.Time
 }
 
-// newKeeper returns a keeper. Its writer name differs from the reconciler's, so that it waits
+// newRestorer returns a restorer. Its writer name differs from the reconciler's, so that it waits
 // for the reconciler's pending changes to Ceph.
-func newKeeper(o Options) *keeper {
-	o.Writer += "/keeper"
-	return &keeper{Reconciler: New(o), kept: map[string]*kept{}}
+func newRestorer(o Options) *restorer {
+	o.Writer += "/restorer"
+	return &restorer{Reconciler: New(o), kept: map[string]*kept{}}
 }
 
 // Start implements manager.Runnable. The manager calls Start once this process is the elected leader.
-func (k *keeper) Start(ctx context.Context) error {
+func (k *restorer) Start(ctx context.Context) error {
 	ticker := time.NewTicker(k.KeepEvery)
 	defer ticker.Stop()
 	for {
@@ -87,7 +87,7 @@ func (k *keeper) Start(ctx context.Context) error {
 }
 
 // look checks one cluster, except during the wait after a failed attempt or for a held lock.
-func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
+func (k *restorer) look(ctx context.Context, cluster settings.Cluster) {
 	name := cluster.Namespace + "/" + cluster.Name
 	if k.kept[name] == nil {
 		k.kept[name] = &kept{}
@@ -120,7 +120,7 @@ func (k *kept) failed(every time.Duration, now time.Time) {
 }
 
 // keep restores the journal of a cluster, if it has been orphaned for orphanedFor and the lock is free.
-func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept) error {
+func (k *restorer) keep(ctx context.Context, cluster settings.Cluster, known *kept) error {
 	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
 		return err
@@ -148,7 +148,7 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 // left returns the journal that this installation has to restore in a cluster; nil without one. It is a
 // journal in the operator's namespace, or a journal in Ceph that belongs to this Kubernetes cluster. A done journal
 // counts too, because the scratch pool of its sweep is removed after the settings are restored.
-func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
+func (k *restorer) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
 		known.inCeph = nil
@@ -169,11 +169,11 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 	return known.inCeph, err
 }
 
-// isOrphaned reports whether the keeper has to restore the changes of a sweep, because the sweep does not. If
-// a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep in a namespace
+// isOrphaned reports whether the restorer has to restore the changes of a sweep, because the sweep does not. If
+// a person has abandoned the restore, the restorer does nothing while the sweep exists. A sweep in a namespace
 // that this manager does not handle counts as missing. If the sweep cannot be read, isOrphaned returns an
-// error, and the keeper does nothing.
-func (k *keeper) isOrphaned(ctx context.Context, sweep tuning.Sweep) (bool, error) {
+// error, and the restorer does nothing.
+func (k *restorer) isOrphaned(ctx context.Context, sweep tuning.Sweep) (bool, error) {
 	s, err := k.changer(ctx, sweep)
 	if err != nil {
 		return false, err
@@ -183,7 +183,7 @@ func (k *keeper) isOrphaned(ctx context.Context, sweep tuning.Sweep) (bool, erro
 }
 
 // passOf returns the facts about an orphaned sweep, and its memory. Only the sweep's namespace, name and UID are known.
-func (k *keeper) passOf(cluster settings.Cluster, info rook.ClusterInfo, owner tuning.Sweep, m *memory) pass {
+func (k *restorer) passOf(cluster settings.Cluster, info rook.ClusterInfo, owner tuning.Sweep, m *memory) pass {
 	orphan := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name, UID: types.UID(owner.UID)}}
 	orphan.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
 	return pass{memory: m, facts: facts{
@@ -192,13 +192,13 @@ func (k *keeper) passOf(cluster settings.Cluster, info rook.ClusterInfo, owner t
 	}}
 }
 
-// busyFor is the longest wait before the keeper requests a held lock again.
+// busyFor is the longest wait before the restorer requests a held lock again.
 const busyFor = 2 * time.Minute
 
 // restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has the lock. It
 // keeps the lock while it waits for changes that Ceph may still execute, or for the removal of the sweep's
 // scratch pool.
-func (k *keeper) restoreOrphan(ctx context.Context, seen pass, known *kept) error {
+func (k *restorer) restoreOrphan(ctx context.Context, seen pass, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen pass, known *kept) erro
 }
 
 // closeOrphan removes the journal, and reports the outcome of the restore as events of the sweep.
-func (k *keeper) closeOrphan(ctx context.Context, seen pass, report tuning.Report) error {
+func (k *restorer) closeOrphan(ctx context.Context, seen pass, report tuning.Report) error {
 	unrestarted, err := k.unrestarted(ctx, seen, report, "the sweep is gone")
 	if err != nil {
 		return err

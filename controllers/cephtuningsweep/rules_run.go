@@ -106,9 +106,9 @@ func (f facts) untilEnd(p plan) plan {
 	case expected != nil:
 		within += 2 * expected.Duration
 	}
-	says := kstatus.Current(f.child.Status.Conditions).Message
-	return p.AtMost(within, fmt.Sprintf("%s, run %d: %s", text, f.run(), says), kstatus.Outcome{
-		Reason: reason, Message: fmt.Sprintf("No progress of %s for %v: %s", text, within, says),
+	message := kstatus.Current(f.child.Status.Conditions).Message
+	return p.AtMost(within, fmt.Sprintf("%s, run %d: %s", text, f.run(), message), kstatus.Outcome{
+		Reason: reason, Message: fmt.Sprintf("No progress of %s for %v: %s", text, within, message),
 	})
 }
 

@@ -160,12 +160,12 @@ func compressed(lines []string) string {
 			numbers = append(numbers, "\n"+line+"\n")
 			continue
 		}
-		at := slices.Index(words, line)
-		if at < 0 {
-			at = len(words)
+		index := slices.Index(words, line)
+		if index < 0 {
+			index = len(words)
 			words = append(words, line)
 		}
-		numbers = append(numbers, fmt.Sprint(at))
+		numbers = append(numbers, fmt.Sprint(index))
 	}
 	return strings.Join(words, "\n") + "\n---" + strings.ReplaceAll(strings.Join(numbers, " "), "\n ", "\n") + "\n"
 }
@@ -180,9 +180,9 @@ func expanded(text string) (lines []string) {
 			continue
 		}
 		for number := range strings.FieldsSeq(line) {
-			at := 0
-			if _, err := fmt.Sscan(number, &at); err == nil && at < len(words) {
-				lines = append(lines, words[at])
+			index := 0
+			if _, err := fmt.Sscan(number, &index); err == nil && index < len(words) {
+				lines = append(lines, words[index])
 			}
 		}
 	}
@@ -208,9 +208,9 @@ func renamed(t *testing.T, lines []string) []string {
 	}
 	for i, line := range lines {
 		fields := strings.Split(line, " ")
-		for at, word := range fields {
-			if now, is := words[word]; is {
-				fields[at] = now
+		for index, word := range fields {
+			if now, ok := words[word]; ok {
+				fields[index] = now
 			}
 		}
 		lines[i] = strings.Join(fields, " ")

@@ -57,11 +57,11 @@ func (f pass) noteSession(next step) {
 		return
 	}
 	s := &f.memory.switching
-	at := f.rehearsed()
+	index := f.rehearsed()
 	if s.number != f.run() {
 		*s = sessionMemory{number: f.run(), since: f.now, engine: s.engine}
 	}
-	s.at = at
+	s.at = index
 }
 
 // rehearsed returns the number of configurations that are rehearsed for the current session. A rehearsal
@@ -178,8 +178,8 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 			progress := f.sessions.Progress()
 			s.Progress = &progress
 		}
-		at := metav1.NewTime(eta)
-		s.Progress.EstimatedCompletionTime = &at
+		moment := metav1.NewTime(eta)
+		s.Progress.EstimatedCompletionTime = &moment
 	}
 }
 
@@ -197,25 +197,25 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	if err != nil {
 		return loopPlan{}, err
 	}
-	at, about, err := r.knownNow(ctx, seen)
+	connection, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return loopPlan{}, err
 	}
-	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: at, about: about}
-	if c.pool, err = r.ownPool(ctx, seen, at); err != nil {
+	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: connection, about: known}
+	if c.pool, err = r.ownPool(ctx, seen, connection); err != nil {
 		return loopPlan{}, err
 	}
 	var names []string
 	for i, configuration := range seen.design.Configurations() {
 		names = append(names, sweepspec.NameOf(i, configuration))
 		varied := slices.Concat(sweepspec.Changes(&seen.sweep.Spec, configuration.Values), sweepspec.OwnChanges(&seen.sweep.Spec, configuration.Values))
-		c.changes = append(c.changes, about.Typed(sweepspec.ForTuner(varied)))
+		c.changes = append(c.changes, known.Typed(sweepspec.ForTuner(varied)))
 	}
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
-		cluster: c, try: c.try, quiet: quietOf(r.Ceph, at, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		cluster: c, try: c.try, quiet: quietOf(r.Ceph, connection, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, from []int, take func(int, runner.Course) error) error {
 			return r.Courses.Course(ctx, child, phase, from, take)
 		},
@@ -223,12 +223,12 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 }
 
 // ownPool returns the scratch pool of the session, if the sweep varies options of that pool.
-func (r *Reconciler) ownPool(ctx context.Context, seen pass, at ceph.Connection) (tuning.OwnPool, error) {
+func (r *Reconciler) ownPool(ctx context.Context, seen pass, connection ceph.Connection) (tuning.OwnPool, error) {
 	varied := settingsOf(sweepspec.OwnChanges(&seen.sweep.Spec, nil))
 	if len(varied) == 0 {
 		return tuning.OwnPool{}, nil
 	}
-	now, err := tuning.ReadFacts(ctx, r.Ceph, at, varied)
+	now, err := tuning.ReadFacts(ctx, r.Ceph, connection, varied)
 	if err != nil {
 		return tuning.OwnPool{}, err
 	}
@@ -297,8 +297,8 @@ func (r *Reconciler) enterSession(ctx context.Context, seen pass) (effect, error
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 	}
 	if s.trial == nil {
-		t, why := seen.endedSession(s)
-		s.trial, s.why = &t, why
+		t, reason := seen.endedSession(s)
+		s.trial, s.why = &t, reason
 		if s.loop != nil && fitness.Mark(t.Mark).Starves() {
 			s.lack = fitness.Of(s.loop.evidence.Usage).Lack()
 		}
@@ -339,7 +339,7 @@ func starved(trial, lack string) reconcile.Event {
 }
 
 // endedSession returns the trial of a session, and why it is invalid; "" if it is valid.
-func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, why string) {
+func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, cause string) {
 	if s.child == "" && f.child != nil && f.child.CreationTimestamp.Time.Before(s.since) {
 		s.since = f.child.CreationTimestamp.Time // Another process began the session.
 	}
@@ -358,9 +358,9 @@ func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, why string) {
 	if err != nil {
 		return invalid(v1alpha1.TrialFailed, err.Error())
 	}
-	summary, has, err := s.loop.evidence.Summarize(question)
+	summary, ok, err := s.loop.evidence.Summarize(question)
 	summary.Mark = s.loop.evidence.Mark(question)
-	return sweepspec.NewSessionTrial(f.run(), s.loop.evidence.Plan.Long > 0, summary, has, err, f.sessionCost(s))
+	return sweepspec.NewSessionTrial(f.run(), s.loop.evidence.Plan.Long > 0, summary, ok, err, f.sessionCost(s))
 }
 
 // sessionCost returns the cost of a session that ends now.

@@ -22,14 +22,14 @@ import (
 // It also removes the archive that exceeds historyLimit. A session that cannot be archived still counts,
 // because the ledger has its entries. Then archiveSession returns why the session was not archived. After an
 // error, the caller should retry.
-func (r *Reconciler) archiveSession(ctx context.Context, seen pass, evidence session.Evidence) (why string, err error) {
+func (r *Reconciler) archiveSession(ctx context.Context, seen pass, evidence session.Evidence) (reason string, err error) {
 	kept := &archive.SwitchedSession{Objective: seen.objective(), Evidence: evidence}
 	for i, c := range seen.design.Configurations() {
 		kept.Configurations = append(kept.Configurations, sweepspec.NameOf(i, c))
 	}
 	if question, err := seen.sessions.Question(); err == nil && evidence.Record.Void == "" {
 		kept.Mark = evidence.Mark(question)
-		if counted, has, err := evidence.Session(question, kept.Objective); err == nil && has {
+		if counted, ok, err := evidence.Session(question, kept.Objective); err == nil && ok {
 			kept.Counted = &counted
 		}
 	}
@@ -135,7 +135,7 @@ func (r *Reconciler) removeArchives(ctx context.Context, seen pass) error {
 	labelled := pages.Metadata(ctx, r.Reader, corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 		client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep, archive.LabelSwitchedSession})
 	for page, err := range labelled {
-		if tooMany, is := errors.AsType[*pages.TooManyError](err); is {
+		if tooMany, ok := errors.AsType[*pages.TooManyError](err); ok {
 			logf.FromContext(ctx).Error(tooMany, "Some windows of earlier runs may stay")
 			return nil
 		}

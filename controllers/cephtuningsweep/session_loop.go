@@ -66,10 +66,10 @@ func (l *loops) Start(ctx context.Context) error {
 
 // begin stops any earlier loop of the sweep, and starts a loop that outlives the current pass: the loop gets only the
 // values of ctx. It charges the account memory for the rows that it keeps; it may be nil.
-func (l *loops) begin(ctx context.Context, of types.NamespacedName, memory *limits.Account, run func(context.Context, *loop)) *loop {
+func (l *loops) begin(ctx context.Context, name types.NamespacedName, memory *limits.Account, run func(context.Context, *loop)) *loop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before := l.bySweep[of]; before != nil {
+	if before := l.bySweep[name]; before != nil {
 		before.stop(errStopped)
 		before.memory.Close()
 	}
@@ -81,7 +81,7 @@ func (l *loops) begin(ctx context.Context, of types.NamespacedName, memory *limi
 	if l.bySweep == nil {
 		l.bySweep = map[types.NamespacedName]*loop{}
 	}
-	l.bySweep[of] = one
+	l.bySweep[name] = one
 	go func() {
 		defer close(one.done)
 		defer stop(nil)
@@ -91,18 +91,18 @@ func (l *loops) begin(ctx context.Context, of types.NamespacedName, memory *limi
 }
 
 // has reports whether loops has a loop of the sweep, which may have ended.
-func (l *loops) has(of types.NamespacedName) bool {
+func (l *loops) has(name types.NamespacedName) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bySweep[of] != nil
+	return l.bySweep[name] != nil
 }
 
 // end stops the loop of a sweep. If the loop has ended, it removes the loop and returns true. It also returns
 // true without a loop.
-func (l *loops) end(of types.NamespacedName) bool {
+func (l *loops) end(name types.NamespacedName) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.bySweep[of]
+	one := l.bySweep[name]
 	if one == nil {
 		return true
 	}
@@ -111,7 +111,7 @@ func (l *loops) end(of types.NamespacedName) bool {
 		return false
 	}
 	one.memory.Close()
-	delete(l.bySweep, of)
+	delete(l.bySweep, name)
 	return true
 }
 
@@ -206,11 +206,11 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	samples.Go(func() { p.quiet.run(sampling) })
 	defer samples.Wait()
 	defer stop()
-	l.evidence.Record = session.Run(ctx, p.plan, p.cluster, func(ctx context.Context, so session.Record) (enough bool, err error) {
-		if err := p.hear(ctx, gathered, so); err != nil {
+	l.evidence.Record = session.Run(ctx, p.plan, p.cluster, func(ctx context.Context, record session.Record) (enough bool, err error) {
+		if err := p.hear(ctx, gathered, record); err != nil {
 			return false, err
 		}
-		evidence, err := gathered.Evidence(so, p.quiet.disturbed(so.Began))
+		evidence, err := gathered.Evidence(record, p.quiet.disturbed(record.Began))
 		if err != nil {
 			return false, err // l.evidence stays as it was after the previous call.
 		}
@@ -223,9 +223,9 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 
 // describeSwitches describes the switches of a session for the log: when each began, how long it took, and
 // whether it was proven.
-func describeSwitches(so session.Record) []string {
-	all := make([]string, len(so.Switches))
-	for i, s := range so.Switches {
+func describeSwitches(record session.Record) []string {
+	all := make([]string, len(record.Switches))
+	for i, s := range record.Switches {
 		all[i] = fmt.Sprintf("%d at %.1fs in %.2fs", s.Setting, s.Sent.Seconds(), (s.Acknowledged - s.Sent).Seconds())
 		if !s.Proven {
 			all[i] += ", not proven"
@@ -244,10 +244,10 @@ var errRowsMissing = errors.New("rows of the latest window are missing")
 // hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost, and for rowsWithin if
 // rows of the latest window are missing: while the storage stalls, a client holds them back. If they are missing for
 // longer, that window does not count. It does not retry if a client's figures cannot be used.
-func (p loopPlan) hear(ctx context.Context, into *session.Collector, so session.Record) error {
+func (p loopPlan) hear(ctx context.Context, into *session.Collector, record session.Record) error {
 	begun := time.Now()
 	for {
-		err := p.hearOnce(ctx, into, so)
+		err := p.hearOnce(ctx, into, record)
 		_, hostile := errors.AsType[*runner.ViolationError](err)
 		late := errors.Is(err, errRowsMissing)
 		switch waited := time.Since(begun); {
@@ -268,7 +268,7 @@ func (p loopPlan) hear(ctx context.Context, into *session.Collector, so session.
 
 // hearOnce reads each client once. It returns errRowsMissing if a client lacks rows of the latest window. It folds the rows of one client before those of the next are kept, because their
 // histograms take much memory.
-func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, so session.Record) error {
+func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, record session.Record) error {
 	from := make([]int, p.clients)
 	for i := range from {
 		from[i] = into.Next(i)
@@ -281,10 +281,10 @@ func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, so sess
 			return err
 		}
 		into.Used(i, course.Usage)
-		if missing[i] = !into.Reaches(i, so); missing[i] {
+		if missing[i] = !into.Reaches(i, record); missing[i] {
 			return nil
 		}
-		return into.Fold(i, so)
+		return into.Fold(i, record)
 	})
 	if err == nil && slices.Contains(slices.Collect(maps.Values(missing)), true) {
 		err = errRowsMissing
@@ -310,8 +310,8 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	if at, err := e.AtLook(p.question); err != nil || !at {
 		return spent, err
 	}
-	summary, has, err := e.Summarize(p.question)
-	if err != nil || !has {
+	summary, ok, err := e.Summarize(p.question)
+	if err != nil || !ok {
 		return spent, err
 	}
 	found, err := session.Judge(p.question, []session.Summary{summary}, nil)

@@ -94,7 +94,7 @@ func TestLookWaitsForRowsThatAStallHoldsBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				time.Sleep(10 * time.Second)
-				so := session.Record{Began: began, End: 10 * time.Second, Switches: []switchback.Switch{{Ended: 10 * time.Second, Proven: true}}}
+				record := session.Record{Began: began, End: 10 * time.Second, Switches: []switchback.Switch{{Ended: 10 * time.Second, Proven: true}}}
 				p := loopPlan{clients: 1, course: func(_ context.Context, from []int, take func(int, runner.Course) error) error {
 					rows := []result.Second{}
 					for i := from[0]; i < 10 && (i < 5 || time.Since(began) >= 10*time.Second+c.held); i++ {
@@ -111,7 +111,7 @@ func TestLookWaitsForRowsThatAStallHoldsBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				gathered := session.NewCollector(plan, 1, nil)
-				if err := p.hear(t.Context(), gathered, so); err != nil {
+				if err := p.hear(t.Context(), gathered, record); err != nil {
 					t.Fatal(err)
 				}
 				if waited := time.Since(began) - 10*time.Second; waited < c.waits || waited > c.waits+2*time.Second || gathered.Next(0) != c.rows {
@@ -137,21 +137,21 @@ func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 	for _, name := range []string{"gone", "kept"} {
 		t.Run(name, func(t *testing.T) {
 			r := New(Options{Client: c, Reader: c})
-			of, budget := types.NamespacedName{Namespace: "bench", Name: name}, limits.NewBudget(1<<20)
+			key, budget := types.NamespacedName{Namespace: "bench", Name: name}, limits.NewBudget(1<<20)
 			account := budget.Open()
 			if err := account.Hold().Resize(1 << 10); err != nil {
 				t.Fatal(err)
 			}
 			ends := make(chan struct{})
-			one := r.loops.begin(t.Context(), of, account, func(context.Context, *loop) { <-ends })
-			first, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
+			one := r.loops.begin(t.Context(), key, account, func(context.Context, *loop) { <-ends })
+			first, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 			if err != nil || first.RequeueAfter == 0 {
 				t.Errorf("while the loop runs: %+v, %v; want another pass", first, err)
 			}
 			close(ends)
 			<-one.done
-			last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: of})
-			if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(of) {
+			last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+			if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(key) {
 				t.Errorf("afterwards: %+v, %v, %d bytes free", last, err, budget.Free())
 			}
 		})

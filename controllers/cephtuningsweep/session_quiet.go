@@ -40,8 +40,8 @@ type quiet struct {
 
 // quietOf returns a sampler for a sweep. The sampler takes at least two samples in each window, unless samples
 // fail or take too long.
-func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
-	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2), claim: spec.Template.Target.PersistentVolumeClaim != nil}
+func quietOf(c ceph.Client, connection ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
+	q := &quiet{ceph: c, at: connection, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2), claim: spec.Template.Target.PersistentVolumeClaim != nil}
 	if spec.Template.Target.ScratchPool != nil {
 		for _, code := range []string{"POOL_APP_NOT_ENABLED", "POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS", "POOL_NO_REDUNDANCY", "POOL_PG_NUM_NOT_POWER_OF_TWO", "MANY_OBJECTS_PER_PG"} {
 			q.expected = append(q.expected, quiescence.Expectation{Code: code, Pools: len(q.pools)})

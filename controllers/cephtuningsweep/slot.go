@@ -34,31 +34,31 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen pass) (effect,
 	if err != nil {
 		return effect{}, err
 	}
-	about, err := r.known(ctx, seen, seen.memory.connected.Observer)
+	known, err := r.known(ctx, seen, seen.memory.connected.Observer)
 	if err != nil {
 		return effect{}, err
 	}
-	if about.Journal, err = engine.Journal(ctx); err != nil {
+	if known.Journal, err = engine.Journal(ctx); err != nil {
 		return effect{}, err
 	}
-	want, err := r.wanted(ctx, seen, about)
+	want, err := r.wanted(ctx, seen, known)
 	if errors.Is(err, errJournalGone) {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
 	}
 	if err != nil {
 		return poolGone(err)
 	}
-	if forbidden, err := r.forbidden(ctx, seen, about); err != nil || forbidden != "" {
+	if forbidden, err := r.forbidden(ctx, seen, known); err != nil || forbidden != "" {
 		return seen.endsForbidden(forbidden), err
 	}
 	applied, err := engine.Apply(ctx, seen.self(), want)
-	if foreign, is := errors.AsType[*tuning.ForeignChangeError](err); is {
+	if foreign, ok := errors.AsType[*tuning.ForeignChangeError](err); ok {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 	}
-	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+	if wait, ok := errors.AsType[*tuning.WaitError](err); ok {
 		return effect{Waits: true, Again: wait.Until.Sub(seen.now) + time.Second, Outcome: seen.settling(sentence(wait.Why))}, nil
 	}
-	if denied, is := errors.AsType[*tuning.DeniedError](err); is {
+	if denied, ok := errors.AsType[*tuning.DeniedError](err); ok {
 		return r.denied(ctx, seen, denied)
 	}
 	if err != nil {
@@ -72,13 +72,13 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen pass) (effect,
 // forbidden says why the next configuration must not be applied; "" if it may be applied. The plan was
 // checked when it was made. Since then, the administrator may have narrowed the bounds, or a user with edit
 // rights may have inserted other values into the spec or into status.plan.
-func (r *Reconciler) forbidden(ctx context.Context, seen pass, about tuning.Known) (why string, err error) {
-	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, about)
-	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, tuning.SettingsOf(changes)); err != nil {
+func (r *Reconciler) forbidden(ctx context.Context, seen pass, known tuning.Known) (reason string, err error) {
+	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, known)
+	if known.Facts, err = tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, tuning.SettingsOf(changes)); err != nil {
 		return "", err
 	}
 	var all []string
-	for _, problem := range tuning.Forbidden(changes, about, tuning.Permissions{Cluster: seen.cluster}) {
+	for _, problem := range tuning.Forbidden(changes, known, tuning.Permissions{Cluster: seen.cluster}) {
 		all = append(all, sentence(problem.Message))
 	}
 	return strings.Join(all, " "), nil
@@ -86,21 +86,21 @@ func (r *Reconciler) forbidden(ctx context.Context, seen pass, about tuning.Know
 
 // endsForbidden ends a sweep whose next configuration is not allowed. A sweep with a verdict
 // keeps the verdict, but not the winner's settings.
-func (f pass) endsForbidden(why string) effect {
-	if why == "" {
+func (f pass) endsForbidden(reason string) effect {
+	if reason == "" {
 		return effect{}
 	}
 	if f.keeps() {
-		return f.notKept(why)
+		return f.notKept(reason)
 	}
-	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: why})
+	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: reason})
 }
 
 // notKept records that the winner's settings cannot be kept.
-func (f pass) notKept(why string) effect {
+func (f pass) notKept(reason string) effect {
 	f.memory.cannotKeep = true
 	return effect{Again: reconcile.AtOnce, Events: []reconcile.Event{
-		reconcile.Warning("NotKept", fmt.Sprintf("%s has won, but its settings cannot be kept: %s", f.configuration().Name, why)),
+		reconcile.Warning("NotKept", fmt.Sprintf("%s has won, but its settings cannot be kept: %s", f.configuration().Name, reason)),
 	}}
 }
 
@@ -118,7 +118,7 @@ func poolGone(err error) (effect, error) {
 
 // wanted returns all values that Ceph must have: the values that stop Ceph's own activity, and the values of
 // the configuration.
-func (r *Reconciler) wanted(ctx context.Context, seen pass, about tuning.Known) ([]tuning.Change, error) {
+func (r *Reconciler) wanted(ctx context.Context, seen pass, known tuning.Known) ([]tuning.Change, error) {
 	now, err := tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
 	if err != nil {
 		return nil, err
@@ -128,11 +128,11 @@ func (r *Reconciler) wanted(ctx context.Context, seen pass, about tuning.Known) 
 	if err != nil {
 		return nil, err
 	}
-	if about.Journal == nil && seen.changedCeph() {
+	if known.Journal == nil && seen.changedCeph() {
 		return nil, errJournalGone
 	}
 	none := []tuning.Change{} // An empty slice, unlike nil, means that no change is needed.
-	return append(none, slices.Concat(holding(about.Journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
+	return append(none, slices.Concat(holding(known.Journal, held), held, changesOf(spec, seen.configuration().Values, known))...), nil
 }
 
 // holding returns the changes in the journal that stop Ceph's own activity, except for the settings
@@ -155,8 +155,8 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 // settle checks that the cluster has the settings and is quiescent.
 func (r *Reconciler) settle(ctx context.Context, seen pass) (effect, error) {
 	slot := &seen.memory.slot
-	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
-	if danger, is := errors.AsType[*dangerError](err); is {
+	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.deadline(r.Deadline(slot.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
+	if danger, ok := errors.AsType[*dangerError](err); ok {
 		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
 	}
 	switch {
@@ -178,13 +178,13 @@ func (r *Reconciler) settle(ctx context.Context, seen pass) (effect, error) {
 	return effect{Outcome: seen.settling(sentence(settled.Progress))}, nil
 }
 
-// patience returns p with the limits of the spec's guardrails. The soak is the minimum time for which the
+// deadline returns p with the limits of the spec's guardrails. The soak is the minimum time for which the
 // cluster must stay settled. If soaks is false, the soak is 0, and two samples are enough.
 //
 // In a sweep that changes settings of Ceph, every run soaks, even if its settings equal those of the previous
 // run. Candidates nearly always follow a change, and controls (extra runs of the baseline) often do not. If
 // only runs after a change soaked, controls would begin after a shorter pause than candidates.
-func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
+func (f facts) deadline(p tuning.Deadline, soaks bool) tuning.Deadline {
 	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
 		p.Soak = soak.Duration
 	}
@@ -199,22 +199,22 @@ func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 
 // lookWhetherSettled takes one sample of a cluster after a change. It returns a *dangerError
 // if the cluster is in danger, because the sweep may be the cause.
-func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen pass, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
-	at, about, err := r.knownNow(ctx, seen)
+func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen pass, want []tuning.Change, so *tuning.Settling, deadline tuning.Deadline) (tuning.Settled, error) {
+	connection, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return tuning.Settled{}, err
 	}
 	sample := tuning.Sample{At: r.Now()}
-	if sample.Facts, err = tuning.ReadFacts(ctx, r.Ceph, at, tuning.SettingsOf(want)); err != nil {
+	if sample.Facts, err = tuning.ReadFacts(ctx, r.Ceph, connection, tuning.SettingsOf(want)); err != nil {
 		return tuning.Settled{}, err
 	}
-	if sample.Status, err = r.Ceph.Status(ctx, at); err != nil {
+	if sample.Status, err = r.Ceph.Status(ctx, connection); err != nil {
 		return tuning.Settled{}, err
 	}
-	if err := r.endangeredByChange(ctx, seen, at, sample.Status, 0); err != nil {
+	if err := r.endangeredByChange(ctx, seen, connection, sample.Status, 0); err != nil {
 		return tuning.Settled{}, err
 	}
-	next, settled := so.Next(sample, want, patience, about)
+	next, settled := so.Next(sample, want, deadline, known)
 	*so = next
 	return settled, nil
 }
@@ -231,11 +231,11 @@ func (r *Reconciler) prove(ctx context.Context, seen pass, want []tuning.Change)
 	if len(want) == 0 {
 		return nil, true, nil
 	}
-	at, about, err := r.knownNow(ctx, seen)
+	connection, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, false, err
 	}
-	proof, err := tuning.Prove(ctx, r.Ceph, at, want, about, seen.run())
+	proof, err := tuning.Prove(ctx, r.Ceph, connection, want, known, seen.run())
 	if err != nil {
 		return nil, false, err
 	}
@@ -308,13 +308,13 @@ func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
 // without returns the effect for a cluster that does not run with the configuration. Then the run does not
 // count, the winner's settings cannot be kept, or the session's rehearsal fails.
 func (r *Reconciler) without(ctx context.Context, seen pass, e sweepspec.Evidence) (effect, error) {
-	why := e.Failure + e.Inert + e.Changed
+	reason := e.Failure + e.Inert + e.Changed
 	switch {
 	case seen.keeps():
-		return seen.notKept(why), nil
+		return seen.notKept(reason), nil
 	case seen.sessions != nil:
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
-			"%s cannot be switched under load, because its rehearsal without load failed: %s", seen.configuration().Name, why)}), nil
+			"%s cannot be switched under load, because its rehearsal without load failed: %s", seen.configuration().Name, reason)}), nil
 	}
 	return r.enterAs(ctx, seen, e)
 }
@@ -379,11 +379,11 @@ func (r *Reconciler) wantedOfRun(ctx context.Context, seen pass) ([]tuning.Chang
 	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
 		return slot.want, nil
 	}
-	_, about, err := r.knownNow(ctx, seen)
+	_, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	slot.want = slices.Concat(holding(seen.journal, nil), changesOf(seen.sweep.Spec, seen.configuration().Values, about))
+	slot.want = slices.Concat(holding(seen.journal, nil), changesOf(seen.sweep.Spec, seen.configuration().Values, known))
 	return slot.want, nil
 }
 
@@ -398,13 +398,13 @@ func (r *Reconciler) enterAs(ctx context.Context, seen pass, e sweepspec.Evidenc
 			return effect{}, err
 		}
 	}
-	entry, why := sweepspec.Observe(&seen.sweep.Spec, seen.next.Slot, e)
+	entry, reason := sweepspec.Observe(&seen.sweep.Spec, seen.next.Slot, e)
 	entered, err := seen.entered(entry.Trial(seen.run()))
 	if err != nil {
 		return effect{}, err
 	}
-	if why != "" {
-		entered.Events = append([]reconcile.Event{reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity(), why))}, entered.Events...)
+	if reason != "" {
+		entered.Events = append([]reconcile.Event{reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d, %s: %s %s", seen.run(), seen.configuration().Name, entry.Validity(), reason))}, entered.Events...)
 	}
 	if unread != "" {
 		entered.Events = append(entered.Events, reconcile.Warning("ResultsNotRead", unread))

@@ -254,12 +254,12 @@ func (e *tempest) manage(m *storm.Manager) {
 	o.Recorder, o.KeepEvery, o.Now, o.Pace = e, KeepEvery, m.Now, Pace{Settle: 5 * time.Second, Watch: 20 * time.Second, Queue: queue.LookEvery}
 	o.Hasten, o.Lock = nil, lock.NewBoth(lock.NewLeases(e.api, e.api, e.operator, m.Name), lock.NewRecords(e.ceph, "this-cluster"))
 	o.Reached = func(step tuning.Step) error { return e.stepped(m, step) }
-	r, keeper := New(o), newKeeper(o)
+	r, restorer := New(o), newRestorer(o)
 	var background sync.WaitGroup
 	background.Go(func() { _ = r.loops.Start(ctx) })
 	background.Go(func() {
 		time.Sleep(3 * time.Microsecond) // No two goroutines may begin at the same time: their order would be random.
-		_ = keeper.Start(ctx)
+		_ = restorer.Start(ctx)
 	})
 	for _, name := range []string{"s", rival} {
 		background.Go(func() { e.reconcile(ctx, m, r, client.ObjectKey{Namespace: e.namespace, Name: name}) })
@@ -536,12 +536,12 @@ func (e *tempest) wantSaid() {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	said := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(e.said)), "\n"))
+	message := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(e.said)), "\n"))
 	now := e.shown()
 	for _, setting := range slices.Sorted(maps.Keys(now)) {
 		original := e.before[setting]
-		if now[setting] != original && !slices.Contains(e.foreign, setting+" "+now[setting]) && !strings.Contains(said, strings.ToLower(fmt.Sprintf("%s was %s", setting, original))) {
-			e.story.Fail("originals", "%s is %s and was %s, which nobody has said:\n%s", setting, now[setting], original, said)
+		if now[setting] != original && !slices.Contains(e.foreign, setting+" "+now[setting]) && !strings.Contains(message, strings.ToLower(fmt.Sprintf("%s was %s", setting, original))) {
+			e.story.Fail("originals", "%s is %s and was %s, which nobody has said:\n%s", setting, now[setting], original, message)
 		}
 	}
 	e.before, e.said, e.foreign = now, map[string]bool{}, nil

@@ -93,8 +93,8 @@ func anOptionThatHelps(w *world) {
 func everyRunSoaks(w *world) {
 	const soak = 300 * time.Millisecond
 	w.tune = func(o *Options) {
-		o.Patience = func([]tuning.Change) tuning.Patience {
-			return tuning.Patience{Polls: 3, Soak: soak, Deadline: 10 * time.Second}
+		o.Deadline = func([]tuning.Change) tuning.Deadline {
+			return tuning.Deadline{Polls: 3, Soak: soak, Deadline: 10 * time.Second}
 		}
 	}
 	w.restart()

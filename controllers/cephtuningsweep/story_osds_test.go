@@ -66,14 +66,14 @@ func (w *world) twoClasses() {
 
 // wantBestWithoutPatch checks that a sweep ends with a Superior configuration, and says why it has
 // no patch.
-func (w *world) wantBestWithoutPatch(s *v1alpha1.CephTuningSweep, best, says string) {
+func (w *world) wantBestWithoutPatch(s *v1alpha1.CephTuningSweep, best, message string) {
 	w.t.Helper()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != best {
 		w.t.Errorf("verdict %s on %s, want Superior on %s: %s", s.Status.Verdict, s.Status.Best, best, s.Status.Summary)
 	}
-	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, says) {
-		w.t.Errorf("patches %+v and the summary %q, want it to say %q", s.Status.Patches, s.Status.Summary, says)
+	if len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, message) {
+		w.t.Errorf("patches %+v and the summary %q, want it to say %q", s.Status.Patches, s.Status.Summary, message)
 	}
 }
 

@@ -383,7 +383,7 @@ func aPoolForEachRun(w *world) {
 }
 
 func aPoolOfASweepThatIsGone(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inSecondRun()
 	w.stop()

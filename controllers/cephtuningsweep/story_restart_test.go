@@ -196,12 +196,12 @@ func (w *world) suspendUntil(s *v1alpha1.CephTuningSweep, while time.Duration) {
 
 // wantNotRestarted checks what the sweep reports about OSDs that still run with its value, and that
 // the sweep can be deleted.
-func (w *world) wantNotRestarted(s *v1alpha1.CephTuningSweep, before, why string) {
+func (w *world) wantNotRestarted(s *v1alpha1.CephTuningSweep, before, reason string) {
 	w.t.Helper()
-	for _, says := range []string{"osd_op_num_shards", why, "osd.0, osd.1, osd.2", "kubectl -n rook-ceph delete pod -l app=rook-ceph-osd,ceph-osd-id=ID"} {
-		w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonOSDsNotRestarted, says)
+	for _, message := range []string{"osd_op_num_shards", reason, "osd.0, osd.1, osd.2", "kubectl -n rook-ceph delete pod -l app=rook-ceph-osd,ceph-osd-id=ID"} {
+		w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonOSDsNotRestarted, message)
 	}
-	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, why)
+	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, reason)
 	w.wantState(before)
 	w.wantShards("2", "2", "2")
 	w.delete(s)

@@ -24,7 +24,7 @@ import (
 
 // Stories of sweeps that are gone without a restore, and of which no other sweep restores the
 // settings.
-func keeperStories() map[string]story {
+func restorerStories() map[string]story {
 	return map[string]story{
 		"the finalizer is taken off":                        orphanedInMidRun,
 		"while no manager is there":                         orphanedWithoutManager,
@@ -42,8 +42,8 @@ func keeperStories() map[string]story {
 	}
 }
 
-// withKeeper lets managers look for orphaned journals.
-func (w *world) withKeeper() {
+// withRestorer lets managers look for orphaned journals.
+func (w *world) withRestorer() {
 	w.t.Helper()
 	w.tune = func(o *Options) { o.KeepEvery = 20 * time.Millisecond }
 	w.restart()
@@ -99,7 +99,7 @@ func (w *world) passes(d time.Duration) {
 }
 
 func orphanedInMidRun(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.refuse("RemoveConfig")
@@ -116,7 +116,7 @@ func orphanedInMidRun(w *world) {
 }
 
 func orphanedWithoutManager(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.stop()
@@ -128,7 +128,7 @@ func orphanedWithoutManager(w *world) {
 }
 
 func orphanedAndKilled(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.stop()
@@ -148,9 +148,9 @@ func orphanedAndKilled(w *world) {
 	w.wantState(before)
 }
 
-// The keeper does not hold the lock between attempts, so others may try.
+// The restorer does not hold the lock between attempts, so others may try.
 func orphanedAndRefused(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.stop()
@@ -211,9 +211,9 @@ func (w *world) unrestoredInCeph(edit func(text string) string) {
 	w.start()
 }
 
-// The keeper has restored the settings, and waits for Rook to remove the pool. Then the journal in Kubernetes is deleted.
+// The restorer has restored the settings, and waits for Rook to remove the pool. Then the journal in Kubernetes is deleted.
 func orphanedAfterTheRestore(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inSecondRun()
 	w.rook.set(func(f *fakeRook) { f.pool.removing = "Rook removes it" })
@@ -238,7 +238,7 @@ func orphanedAfterTheRestore(w *world) {
 const ours = `"cluster":"this-cluster",`
 
 func orphanedInCephAlone(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	w.unrestoredInCeph(func(text string) string { return text })
 	w.untilRestored()
@@ -247,19 +247,19 @@ func orphanedInCephAlone(w *world) {
 }
 
 func orphanedElsewhere(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	w.unrestoredInCeph(func(text string) string { return strings.Replace(text, ours, `"cluster":"another",`, 1) })
 	w.passes(time.Hour)
 }
 
 func orphanedByAnEarlierVersion(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	w.unrestoredInCeph(func(text string) string { return strings.Replace(text, ours, "", 1) })
 	w.passes(time.Hour)
 }
 
 func orphanedWhileOthersWork(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.stop()
@@ -274,7 +274,7 @@ func orphanedWhileOthersWork(w *world) {
 }
 
 func notOrphanedByAnOutage(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	s := w.inMidRun()
 	w.stop()
 	w.ahead.Add(int64(time.Hour))
@@ -292,7 +292,7 @@ func notOrphanedByAnOutage(w *world) {
 
 // A person's decision to abandon a restore holds while the sweep exists.
 func notOrphanedButGivenUp(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.ceph.Act(func(c *cephtest.Cluster) {
@@ -313,7 +313,7 @@ func notOrphanedButGivenUp(w *world) {
 }
 
 func orphanedWithAnothersFinalizer(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.stop()
@@ -325,10 +325,10 @@ func orphanedWithAnothersFinalizer(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Finalizers = nil })
 }
 
-// Either the keeper or the next sweep restores first. Nothing must be restored twice, and the next
+// Either the restorer or the next sweep restores first. Nothing must be restored twice, and the next
 // sweep must have the original values as its baseline.
 func orphanedBeforeTheNext(w *world) {
-	w.withKeeper()
+	w.withRestorer()
 	before := w.state()
 	s := w.inMidRun()
 	w.stop()
@@ -349,7 +349,7 @@ func orphanedBeforeTheNext(w *world) {
 	w.wantState(before)
 }
 
-// wantFreeLock checks that the keeper releases the lock.
+// wantFreeLock checks that the restorer releases the lock.
 func (w *world) wantFreeLock() {
 	w.t.Helper()
 	lease := &coordinationv1.Lease{}

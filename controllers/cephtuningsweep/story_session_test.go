@@ -113,17 +113,17 @@ func (w *world) inSession() *v1alpha1.CephTuningSweep {
 // awaitSwitched waits until the option was switched under a running load.
 func (w *world) awaitSwitched(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
-	told := -1
+	count := -1
 	w.await(s, "switched under a load", func(*v1alpha1.CephTuningSweep) bool {
 		w.load.mu.Lock()
 		defer w.load.mu.Unlock()
 		switch {
 		case len(w.load.rows) == 0 || len(w.childrenOfSessions()) == 0:
 			return false
-		case told < 0:
-			told = len(w.ceph.Calls("SetConfig"))
+		case count < 0:
+			count = len(w.ceph.Calls("SetConfig"))
 		}
-		return len(w.ceph.Calls("SetConfig")) >= told+2
+		return len(w.ceph.Calls("SetConfig")) >= count+2
 	})
 }
 
@@ -420,7 +420,7 @@ func twoSwitchedCandidates(w *world) {
 		"{mode: Write, blockSize: 16Ki, ", "{mode: Rand, ", `["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 3, pairs: 4",
 		"objective:", "onCompletion: KeepBest\nkeepScope: Pool\nobjective:").Replace(switchedSpec))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if of := w.sessions(s); s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "cap=512" || s.Status.Scope != v1alpha1.ScopePool || of.Short != 1 || of.Valid != 3 {
+	if sessions := w.sessions(s); s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "cap=512" || s.Status.Scope != v1alpha1.ScopePool || sessions.Short != 1 || sessions.Valid != 3 {
 		w.t.Errorf("%s is %s, %s, sessions %q: %s", s.Status.Best, s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
 	}
 	if value, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); value != "512" {
@@ -442,11 +442,11 @@ func (w *world) windows() []corev1.ConfigMap {
 // sessions returns the state of a sweep by its ledger.
 func (w *world) sessions(s *v1alpha1.CephTuningSweep) *sweepspec.Sessions {
 	w.t.Helper()
-	of, err := sweepspec.SessionsOf(&s.Spec, s.Status.Plan, s.Status.Trials)
+	sessions, err := sweepspec.SessionsOf(&s.Spec, s.Status.Plan, s.Status.Trials)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return of
+	return sessions
 }
 
 // wantReplayed checks that at least a number of sessions were archived, and that a replay results in the same
@@ -506,7 +506,7 @@ func windowsInTheWay(w *world) {
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(other), &got); err != nil || got.Data["mine"] != "yes" || len(got.BinaryData) > 0 {
 		w.t.Errorf("the ConfigMap has %v, %d binary entries, %v", got.Data, len(got.BinaryData), err)
 	}
-	if of := w.sessions(s); of.Short != 1 || len(w.windows()) != 1 {
+	if sessions := w.sessions(s); sessions.Short != 1 || len(w.windows()) != 1 {
 		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), validities(s))
 	}
 }
@@ -525,7 +525,7 @@ func windowsForbidden(w *world) {
 	}
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.awaitEvent("ResultsNotKept", "exceeded quota")
-	if of := w.sessions(s); of.Short != 1 || len(w.windows()) > 0 {
+	if sessions := w.sessions(s); sessions.Short != 1 || len(w.windows()) > 0 {
 		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), validities(s))
 	}
 }

@@ -48,7 +48,7 @@ func TestStories(t *testing.T) {
 		"crash":   crashStories(),
 		"restore": restoreStories(),
 		"osds":    osdStories(),
-		"keeper":  keeperStories(),
+		"restorer":  restorerStories(),
 	})
 }
 

@@ -231,7 +231,7 @@ type takesNames struct {
 }
 
 func (c takesNames) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	if b, is := o.(*v1alpha1.CephBenchmark); is {
+	if b, ok := o.(*v1alpha1.CephBenchmark); ok {
 		c.take(b.Name)
 	}
 	return c.Client.Create(ctx, o, opts...)

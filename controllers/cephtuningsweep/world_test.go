@@ -106,14 +106,14 @@ type turns struct {
 	world *world
 }
 
-func (l turns) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
+func (l turns) Acquire(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
 	l.world.mu.Lock()
 	turn := l.world.turn
 	l.world.mu.Unlock()
 	if turn != "" && turn != holder.Name {
 		return lock.Grant{}, errors.New("the API server does not answer")
 	}
-	return l.Locker.Acquire(ctx, at, fsid, holder, now)
+	return l.Locker.Acquire(ctx, connection, fsid, holder, now)
 }
 
 // onlyFor lets only one sweep request the lock, or all for "".
@@ -232,8 +232,8 @@ func (w *world) options(direct client.Client, process string) Options {
 		Namespaces: namespaces.New(direct, w.namespace),
 		MasterKey:  masterKey,
 		Writer:     process, Kubernetes: "this-cluster",
-		Patience: func([]tuning.Change) tuning.Patience {
-			return tuning.Patience{Polls: 2, Deadline: 10 * time.Second}
+		Deadline: func([]tuning.Change) tuning.Deadline {
+			return tuning.Deadline{Polls: 2, Deadline: 10 * time.Second}
 		},
 		Pace:    Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond, Queue: 10 * time.Millisecond},
 		Counts:  w.counts,
@@ -448,9 +448,9 @@ func (b *bench) work() {
 
 // admit begins the benchmark if it is the one of its sweep's trial, as the controller of benchmarks does.
 func (b *bench) admit(child *v1alpha1.CephBenchmark) bool {
-	owner, has := objectref.SweepOf(child)
+	owner, ok := objectref.SweepOf(child)
 	s := &v1alpha1.CephTuningSweep{}
-	if !has || b.world.Get(b.world.t.Context(), client.ObjectKey{Namespace: child.Namespace, Name: owner.Name}, s) != nil {
+	if !ok || b.world.Get(b.world.t.Context(), client.ObjectKey{Namespace: child.Namespace, Name: owner.Name}, s) != nil {
 		return false
 	}
 	answer, err := trial.Admit(b.key, s, child)

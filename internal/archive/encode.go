@@ -148,7 +148,7 @@ func Unmarshal(data []byte) (*Run, error) {
 	return run, nil
 }
 
-func decode(data []byte, into any) error {
+func decode(data []byte, target any) error {
 	if len(data) > MaxBytes {
 		return fmt.Errorf("archive: the document has %d bytes compressed, more than %d", len(data), MaxBytes)
 	}
@@ -156,7 +156,7 @@ func decode(data []byte, into any) error {
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	if err := limits.Decode(reader, into, readLimits()); err != nil {
+	if err := limits.Decode(reader, target, readLimits()); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil

@@ -142,7 +142,7 @@ func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 // was dropped. Its second result is false before the first look of a sweep with looks, and with an error. The
 // error wraps [session.ErrVoid] for a void session, and [session.ErrNotKept] if a part was dropped and the
 // question has constraints.
-func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
+func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, ok bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
 	}
@@ -203,8 +203,8 @@ func SessionsIn(sweep *v1alpha1.CephTuningSweep, kept []corev1.ConfigMap) ([]*Sw
 	var all []*SwitchedSession
 	for i := range kept {
 		cm := &kept[i]
-		data, is := cm.BinaryData[SessionKey]
-		if !is || !metav1.IsControlledBy(cm, sweep) {
+		data, ok := cm.BinaryData[SessionKey]
+		if !ok || !metav1.IsControlledBy(cm, sweep) {
 			continue
 		}
 		s, err := UnmarshalSession(data)

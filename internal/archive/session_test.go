@@ -58,8 +58,8 @@ func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, sessi
 		}
 		e.Clients = append(e.Clients, c)
 	}
-	counted, has, err := e.Session(q, q.Objective)
-	if err != nil || !has {
+	counted, ok, err := e.Session(q, q.Objective)
+	if err != nil || !ok {
 		t.Fatalf("no look: %v", err)
 	}
 	return &SwitchedSession{Configurations: []string{"baseline", "cap=16"}, Objective: q.Objective, Evidence: e, Counted: &counted}, q
@@ -67,9 +67,9 @@ func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, sessi
 
 func summarized(t *testing.T, s *SwitchedSession, q session.Question) session.Summary {
 	t.Helper()
-	summary, has, err := s.Summarize(q)
-	if err != nil || !has {
-		t.Fatalf("has %v: %v", has, err)
+	summary, ok, err := s.Summarize(q)
+	if err != nil || !ok {
+		t.Fatalf("has %v: %v", ok, err)
 	}
 	return summary
 }

@@ -465,12 +465,12 @@ func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 }
 
 func TestToolsVersion(t *testing.T) {
-	for says, want := range map[string]string{
+	for message, want := range map[string]string{
 		"ceph version 18.2.7 (6b0e988052ec84cf2d4a54ff9bbbc5e720b621ad) reef (stable)\n": "18.2.7", "no version\n": "",
 	} {
-		cli, _ := fakeCLI(t, fake{stdout: says})
+		cli, _ := fakeCLI(t, fake{stdout: message})
 		if got := cli.version(t.Context()); got != want {
-			t.Errorf("%q: version %q, want %q", says, got, want)
+			t.Errorf("%q: version %q, want %q", message, got, want)
 		}
 	}
 }

@@ -68,8 +68,8 @@ func TestConnectionsHaveFilesOfTheirOwn(t *testing.T) {
 	other := someone
 	other.Key = "AQAhugFrAAAAABAAzzzzzzzzzzzzzzzzzzzzzz=="
 	paths := map[string]bool{}
-	for _, at := range []Connection{someone, someone, other} {
-		conf, _, _, err := kept.use(at)
+	for _, connection := range []Connection{someone, someone, other} {
+		conf, _, _, err := kept.use(connection)
 		if err != nil {
 			t.Fatal(err)
 		}

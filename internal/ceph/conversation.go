@@ -66,10 +66,10 @@ type interactive struct {
 // converse asks a daemon a question in a conversation, and starts a process if none runs. It returns false if the
 // caller has to ask with a separate process. It uses at most two thirds of the caller's time. The separate
 // process has the rest: if Ceph does not answer, the error of that process says what the process waited for.
-func (c *CLI) converse(ctx context.Context, at Connection, with daemon, question string) ([]byte, bool) {
+func (c *CLI) converse(ctx context.Context, connection Connection, with daemon, question string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx)*2/3)
 	defer cancel()
-	talk := c.conversations.of(counterpart{at, with})
+	talk := c.conversations.of(counterpart{connection, with})
 	if isUrgent(ctx) {
 		return nil, false // A change does not wait for other questions, and its process does not stay.
 	}
@@ -79,12 +79,12 @@ func (c *CLI) converse(ctx context.Context, at Connection, with daemon, question
 		return nil, false
 	}
 	defer func() { <-talk.turn; c.processes.rest(talk) }()
-	end, err := c.processes.share(ctx, at)
+	end, err := c.processes.share(ctx, connection)
 	if err != nil {
 		return nil, false
 	}
 	defer end()
-	answer, err := talk.ask(ctx, question, func() (*interactive, error) { return c.open(ctx, at) })
+	answer, err := talk.ask(ctx, question, func() (*interactive, error) { return c.open(ctx, connection) })
 	return answer, err == nil
 }
 
@@ -198,8 +198,8 @@ func (p *interactive) ask(ctx context.Context, question string) ([]byte, error) 
 }
 
 // open starts a process for questions. The process is killed at the first error that it prints.
-func (c *CLI) open(ctx context.Context, at Connection) (*interactive, error) {
-	conf, keyring, forget, err := c.connections.use(at)
+func (c *CLI) open(ctx context.Context, connection Connection) (*interactive, error) {
+	conf, keyring, forget, err := c.connections.use(connection)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (c *CLI) open(ctx context.Context, at Connection) (*interactive, error) {
 	}
 	release := func() { forget(); leave() }
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
-	cmd := c.process(running, cephProgram, append(patience(ctx, cephProgram), "--conf="+conf, "--id="+at.User, "--keyring="+keyring, "--format=json"))
+	cmd := c.process(running, cephProgram, append(deadline(ctx, cephProgram), "--conf="+conf, "--id="+connection.User, "--keyring="+keyring, "--format=json"))
 	cmd.Stderr = watchful(kill)
 	questions, err := cmd.StdinPipe()
 	printed, errOut := cmd.StdoutPipe()

@@ -80,12 +80,12 @@ func FuzzConnection(f *testing.F) {
 	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, monHost, user, key string) {
-		at := Connection{MonHost: monHost, User: user, Key: key}
-		if at.valid() != nil {
+		connection := Connection{MonHost: monHost, User: user, Key: key}
+		if connection.valid() != nil {
 			return
 		}
 		conf, keyring := filepath.Join(folder, "ceph.conf"), filepath.Join(folder, "keyring")
-		if err := write(at, conf, keyring); err != nil {
+		if err := write(connection, conf, keyring); err != nil {
 			t.Fatal(err)
 		}
 		for file, want := range map[string][]string{
@@ -98,11 +98,11 @@ func FuzzConnection(f *testing.F) {
 			}
 			lines := strings.Split(string(text), "\n")
 			if len(lines) != len(want) {
-				t.Fatalf("%+v: %d lines, want %d:\n%s", at, len(lines), len(want), text)
+				t.Fatalf("%+v: %d lines, want %d:\n%s", connection, len(lines), len(want), text)
 			}
 			for i, line := range lines {
 				if !strings.HasPrefix(line, want[i]) {
-					t.Errorf("%+v: line %q, want %q", at, line, want[i])
+					t.Errorf("%+v: line %q, want %q", connection, line, want[i])
 				}
 			}
 		}

@@ -75,4 +75,4 @@ func (c *CLI) version(ctx context.Context) string {
 
 // withoutKey removes a key from a command's output: Ceph's libraries print a key that they
 // cannot read.
-func withoutKey(said, key string) string { return strings.ReplaceAll(said, key, "…") }
+func withoutKey(message, key string) string { return strings.ReplaceAll(message, key, "…") }

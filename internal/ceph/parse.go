@@ -28,8 +28,8 @@ var longNumber = regexp.MustCompile(`([:,\[]\s*)(-?[0-9]{19,}(?:\.[0-9]*)?|-?[0-
 // decode reads the JSON document in the output of a command. Ceph may print an empty line before the
 // document, and lines with warnings before and after it. Impossible numbers count as 0, so that they do not
 // spoil the rest of the answer.
-func decode(out []byte, into any) error {
-	err := decodeFirst(out, into)
+func decode(out []byte, target any) error {
+	err := decodeFirst(out, target)
 	if err == nil {
 		return nil
 	}
@@ -44,10 +44,10 @@ func decode(out []byte, into any) error {
 	if bytes.Equal(possible, out) {
 		return err
 	}
-	return decodeFirst(possible, into)
+	return decodeFirst(possible, target)
 }
 
-func decodeFirst(out []byte, into any) error {
+func decodeFirst(out []byte, target any) error {
 	err := errors.New("its output has no JSON")
 	for range maxStrayLines {
 		out = bytes.TrimLeft(out, "\r\n\t ")
@@ -56,7 +56,7 @@ func decodeFirst(out []byte, into any) error {
 		}
 		// A warning can begin with a bracket too, such as "[WRN] …".
 		if out[0] == '{' || out[0] == '[' {
-			if err = json.NewDecoder(bytes.NewReader(out)).Decode(into); err == nil {
+			if err = json.NewDecoder(bytes.NewReader(out)).Decode(target); err == nil {
 				return nil
 			}
 		}
@@ -250,8 +250,8 @@ func osdFlags(states []string) []string {
 // 0.000000. Ceph prints 0.000000 for an event that never happened.
 func stamp(text string) time.Time {
 	for _, layout := range []string{"2006-01-02T15:04:05.999999-0700", "2006-01-02 15:04:05.999999"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.UTC()
+		if moment, err := time.Parse(layout, text); err == nil {
+			return moment.UTC()
 		}
 	}
 	return time.Time{}

@@ -82,7 +82,7 @@ func (c *CLI) run(ctx context.Context, conn Connection, do execution) ([]byte, e
 	if do.stdout == nil {
 		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
 	}
-	args := append(patience(ctx, programOf(do.prefix)), "--conf="+conf, "--id="+conn.User, "--keyring="+keyring)
+	args := append(deadline(ctx, programOf(do.prefix)), "--conf="+conf, "--id="+conn.User, "--keyring="+keyring)
 	cmd := c.process(ctx, programOf(do.prefix), append(args, do.args...))
 	cmd.Stdin = strings.NewReader(do.stdin)
 	cmd.Stdout = do.stdout
@@ -128,10 +128,10 @@ func inTime(ctx context.Context, verb string) error {
 	return nil
 }
 
-// patience returns options that make Ceph's libraries give up before the command is killed, if the deadline is
+// deadline returns options that make Ceph's libraries give up before the command is killed, if the deadline is
 // at least a few seconds away. Only when the libraries give up do they report what they waited for. By default,
 // they wait five minutes for monitors, and forever for an OSD, even for an OSD that refuses the key.
-func patience(ctx context.Context, p program) []string {
+func deadline(ctx context.Context, p program) []string {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
 		return nil

@@ -72,14 +72,14 @@ func (p *processes) begin(ctx context.Context) (end func(), err error) {
 
 // share waits until the cluster of a connection may have one more command under way. Call the function end when the
 // command has ended.
-func (p *processes) share(ctx context.Context, at Connection) (end func(), err error) {
-	used := p.use(at.MonHost)
+func (p *processes) share(ctx context.Context, connection Connection) (end func(), err error) {
+	used := p.use(connection.MonHost)
 	leave, err := used.take(ctx, func(ctx context.Context, s *semaphore.Weighted) error { return s.Acquire(ctx, 1) })
 	if err != nil {
-		p.unuse(at.MonHost)
+		p.unuse(connection.MonHost)
 		return nil, fmt.Errorf("the ceph sidecar was busy with other commands of this Ceph cluster (limit: %d, of them %d questions): %w", clusterProcesses, clusterQuestions, err)
 	}
-	return func() { leave(); p.unuse(at.MonHost) }, nil
+	return func() { leave(); p.unuse(connection.MonHost) }, nil
 }
 
 func (p *processes) use(monitors string) *usedShare {

@@ -49,8 +49,8 @@ func TestProcessesHaveABound(t *testing.T) {
 }
 
 // take waits until a command of a cluster may have a process.
-func take(ctx context.Context, p *processes, at Connection) (func(), error) {
-	leave, err := p.share(ctx, at)
+func take(ctx context.Context, p *processes, connection Connection) (func(), error) {
+	leave, err := p.share(ctx, connection)
 	if err != nil {
 		return nil, err
 	}

@@ -70,10 +70,10 @@ type answering struct {
 	fence *Fence
 }
 
-func (a *answering) Execute(_ context.Context, at Connection, do Command, fence *Fence) ([]byte, error) {
+func (a *answering) Execute(_ context.Context, connection Connection, do Command, fence *Fence) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.at, a.fence = at, fence
+	a.at, a.fence = connection, fence
 	a.asked = append(a.asked, do)
 	return a.out, a.err
 }
@@ -196,7 +196,7 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, _ := served(t, &answering{err: test.err})
 			var refused []Connection
-			client.OnRefusal(func(at Connection) { refused = append(refused, at) })
+			client.OnRefusal(func(connection Connection) { refused = append(refused, connection) })
 			_, err := client.Status(t.Context(), someone)
 			if err == nil || err.Error() != test.text {
 				t.Errorf("error is %v, want %q", err, test.text)

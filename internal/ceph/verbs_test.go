@@ -48,22 +48,22 @@ func everyVerb() map[string]verbCase {
 		"ConfigDump": asking(verbs.ConfigDump, "config dump"),
 		"Balancer":   asking(verbs.Balancer, "balancer status"),
 		"Recovered":  asking(verbs.Recovered, "pg dump sum"),
-		"ConfigShow": asking(func(v verbs, ctx context.Context, at Connection) (string, error) {
-			return v.ConfigShow(ctx, at, 3, "osd_memory_target")
+		"ConfigShow": asking(func(v verbs, ctx context.Context, connection Connection) (string, error) {
+			return v.ConfigShow(ctx, connection, 3, "osd_memory_target")
 		}, "config show", "osd.3", "osd_memory_target"),
-		"ConfigHelp": asking(func(v verbs, ctx context.Context, at Connection) (*OptionHelp, error) {
-			return v.ConfigHelp(ctx, at, "osd_memory_target")
+		"ConfigHelp": asking(func(v verbs, ctx context.Context, connection Connection) (*OptionHelp, error) {
+			return v.ConfigHelp(ctx, connection, "osd_memory_target")
 		}, "config help", "osd_memory_target"),
-		"RunningConfig": asking(func(v verbs, ctx context.Context, at Connection) ([]Running, error) {
-			return v.RunningConfig(ctx, at, []int{2}, []string{"osd_a"})
+		"RunningConfig": asking(func(v verbs, ctx context.Context, connection Connection) ([]Running, error) {
+			return v.RunningConfig(ctx, connection, []int{2}, []string{"osd_a"})
 		}, "config show-with-defaults", "osd.2"),
-		"PGsOn":    asking(func(v verbs, ctx context.Context, at Connection) ([]PG, error) { return v.PGsOn(ctx, at, 0) }, "pg ls-by-osd", "osd.0"),
-		"OKToStop": asking(func(v verbs, ctx context.Context, at Connection) (*Stop, error) { return v.OKToStop(ctx, at, 0, 12) }, "osd ok-to-stop", "0", "12"),
-		"Images": asking(func(v verbs, ctx context.Context, at Connection) ([]string, error) {
-			return v.Images(ctx, at, "p", "cephtune-1")
+		"PGsOn":    asking(func(v verbs, ctx context.Context, connection Connection) ([]PG, error) { return v.PGsOn(ctx, connection, 0) }, "pg ls-by-osd", "osd.0"),
+		"OKToStop": asking(func(v verbs, ctx context.Context, connection Connection) (*Stop, error) { return v.OKToStop(ctx, connection, 0, 12) }, "osd ok-to-stop", "0", "12"),
+		"Images": asking(func(v verbs, ctx context.Context, connection Connection) ([]string, error) {
+			return v.Images(ctx, connection, "p", "cephtune-1")
 		}, "rbd ls", "p"),
-		"Objects": asking(func(v verbs, ctx context.Context, at Connection) ([]string, error) {
-			return v.Objects(ctx, at, "p", "cephtune-ns", "o", 2)
+		"Objects": asking(func(v verbs, ctx context.Context, connection Connection) ([]string, error) {
+			return v.Objects(ctx, connection, "p", "cephtune-ns", "o", 2)
 		}, "rados ls", "p", "cephtune-ns", "o", "2"),
 		"GetKey": telling(func(ctx context.Context, v verbs) error {
 			_, _, err := v.GetKey(ctx, someone, "cephtune/a")
@@ -73,8 +73,8 @@ func everyVerb() map[string]verbCase {
 			return v.RemoveKey(ctx, someone, "cephtune/a")
 		}, "config-key rm", "cephtune/a"),
 		"DropOSDCaches": telling(func(ctx context.Context, v verbs) error { return v.DropOSDCaches(ctx, someone) }, "tell osd.* cache drop"),
-		"ClientAddresses": asking(func(v verbs, ctx context.Context, at Connection) ([]string, error) {
-			return v.ClientAddresses(ctx, at, "a", "io")
+		"ClientAddresses": asking(func(v verbs, ctx context.Context, connection Connection) ([]string, error) {
+			return v.ClientAddresses(ctx, connection, "a", "io")
 		}, "tell mon sessions", "a"),
 		"BlocklistClient": telling(func(ctx context.Context, v verbs) error {
 			return v.BlocklistClient(ctx, someone, "10.0.0.1:0/1234", time.Hour)

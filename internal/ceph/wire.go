@@ -53,8 +53,8 @@ func (f Fence) wire() wireFence {
 
 func (f wireFence) fence(received time.Time) Fence {
 	until := received.Add(time.Duration(f.ValidForMilliseconds) * time.Millisecond)
-	if at := time.UnixMilli(f.UntilUnixMilliseconds); at.Before(until) {
-		until = at
+	if moment := time.UnixMilli(f.UntilUnixMilliseconds); moment.Before(until) {
+		until = moment
 	}
 	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until, Restores: f.Restores}
 }
@@ -116,10 +116,10 @@ func (e *timeoutError) Error() string { return e.message }
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // decodeStrictly reads one JSON document. It refuses unknown fields and trailing data.
-func decodeStrictly(from io.Reader, into any) error {
+func decodeStrictly(from io.Reader, target any) error {
 	decoder := json.NewDecoder(from)
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	if err := decoder.Decode(target); err != nil {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {

@@ -167,7 +167,7 @@ func withData(status any, data string) {
 	switch status := status.(type) {
 	case map[string]any:
 		for key, value := range status {
-			if text, is := value.(string); is && slices.Contains([]string{"message", "summary", "headline", "cephVersion", "rookVersion", "fsid"}, key) || key == "reason" {
+			if text, ok := value.(string); ok && slices.Contains([]string{"message", "summary", "headline", "cephVersion", "rookVersion", "fsid"}, key) || key == "reason" {
 				status[key] = text + data
 				continue
 			}

@@ -246,27 +246,27 @@ func (w *Watch) View() View {
 func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *Extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
-	at, err := w.connect(ctx)
+	connection, err := w.connect(ctx)
 	if err != nil {
 		return quiescence.Sample{}, nil, err
 	}
 	sample := quiescence.Sample{Time: w.now()}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(into(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, at) }))
-	group.Go(into(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, at) }))
+	group.Go(into(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, connection) }))
+	group.Go(into(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, connection) }))
 	if w.looksForStrays() {
-		group.Go(into(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, at) }))
+		group.Go(into(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, connection) }))
 	}
 	var more *Extra
 	if !surveying && w.wantsExtra(sample.Time) {
 		more = &Extra{time: sample.Time}
-		group.Go(into(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, at) }))
-		group.Go(into(&more.DF, func() (*ceph.DF, error) { return w.ceph.DF(ctx, at) }))
+		group.Go(into(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, connection) }))
+		group.Go(into(&more.DF, func() (*ceph.DF, error) { return w.ceph.DF(ctx, connection) }))
 		if w.betweenRuns() {
-			group.Go(into(&more.OSDs, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, at) }))
+			group.Go(into(&more.OSDs, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, connection) }))
 		} else {
 			group.Go(func() error {
-				more.io = w.osdIO(ctx, at)
+				more.io = w.osdIO(ctx, connection)
 				return nil
 			})
 		}
@@ -284,14 +284,14 @@ func isIdle(pool ceph.PoolIO) bool {
 
 // osdIO reads the client I/O of OSDs; nil without an answer. A missing answer does not fail the sample: an
 // older Ceph may not have the command, or a module of ceph-mgr may be broken.
-func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
+func (w *Watch) osdIO(ctx context.Context, connection ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)
 	w.mu.Unlock()
 	if !asks {
 		return nil
 	}
-	io, err := w.ceph.OSDIO(ctx, at)
+	io, err := w.ceph.OSDIO(ctx, connection)
 	if err == nil || errors.Is(err, context.Canceled) { // The context is cancelled if another query failed.
 		return io
 	}
@@ -310,24 +310,24 @@ func (w *Watch) wantsExtra(now time.Time) bool {
 func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
-	at, err := w.connect(ctx)
+	connection, err := w.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &Survey{}
 	group, part := errgroup.WithContext(ctx)
-	group.Go(into(&s.OSDMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, at) }))
+	group.Go(into(&s.OSDMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, connection) }))
 	group.Go(func() (err error) {
-		if s.OSDs, err = w.ceph.OSDs(part, at); err == nil {
-			s.CacheBytes, err = ceph.CacheBytes(part, w.ceph, at, s.OSDs)
+		if s.OSDs, err = w.ceph.OSDs(part, connection); err == nil {
+			s.CacheBytes, err = ceph.CacheBytes(part, w.ceph, connection, s.OSDs)
 		}
 		return err
 	})
-	group.Go(into(&s.DF, func() (*ceph.DF, error) { return w.ceph.DF(part, at) }))
-	group.Go(into(&s.Versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, at) }))
-	group.Go(into(&s.PGs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, at) }))
-	group.Go(into(&s.Config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, at) }))
-	group.Go(into(&s.Tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, at) }))
+	group.Go(into(&s.DF, func() (*ceph.DF, error) { return w.ceph.DF(part, connection) }))
+	group.Go(into(&s.Versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, connection) }))
+	group.Go(into(&s.PGs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, connection) }))
+	group.Go(into(&s.Config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, connection) }))
+	group.Go(into(&s.Tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, connection) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}

@@ -18,8 +18,8 @@ func TestPhaseDigest(t *testing.T) {
 		}
 	}
 	phase := v1alpha1.Phase{Name: "write", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioWrite}}
-	of := base()
-	want := phaseDigest(phase, &of)
+	template := base()
+	want := phaseDigest(phase, &template)
 	for name, tc := range map[string]struct {
 		change func(*v1alpha1.BenchmarkTemplate)
 		same   bool

@@ -142,21 +142,21 @@ func (g *Gathering) fetch(ctx context.Context, clients []Reporter, run int32, id
 	if g.run != run {
 		*g = Gathering{run: run, tasks: map[string]*Gathered{}, held: g.held}
 	}
-	of := g.tasks[id]
-	if of == nil {
-		of = &Gathered{observer: figure.Observer{Timing: timing}}
-		g.tasks[id] = of
+	gathered := g.tasks[id]
+	if gathered == nil {
+		gathered = &Gathered{observer: figure.Observer{Timing: timing}}
+		g.tasks[id] = gathered
 	}
-	return of, eachReport(ctx, clients, len(of.reports), id, func(report *task.Report) error {
-		g.take(of, report)
+	return gathered, eachReport(ctx, clients, len(gathered.reports), id, func(report *task.Report) error {
+		g.take(gathered, report)
 		return nil
 	})
 }
 
 // take merges a report with the earlier reports, and keeps the parts that may fit into the archive. It does
 // not change the report itself.
-func (g *Gathering) take(of *Gathered, report *task.Report) {
-	of.observer.Add(report)
+func (g *Gathering) take(gathered *Gathered, report *task.Report) {
+	gathered.observer.Add(report)
 	kept := *report
 	if kept.Result != nil {
 		kept.Result = kept.Result.WithoutLatencyWindows()
@@ -164,23 +164,23 @@ func (g *Gathering) take(of *Gathered, report *task.Report) {
 	for _, part := range g.dropped {
 		part.FromReport(&kept)
 	}
-	of.reports = append(of.reports, kept)
+	gathered.reports = append(gathered.reports, kept)
 	g.kept += limits.Size(kept)
 	for _, part := range archive.ClientParts() {
 		if g.kept > archive.MaxMemory && !slices.Contains(g.dropped, part) {
 			g.drop(part)
 		}
 	}
-	g.boundMerged(of)
+	g.boundMerged(gathered)
 }
 
 // drop removes a part from all reports on phases.
 func (g *Gathering) drop(part archive.Part) {
 	g.dropped, g.kept = append(g.dropped, part), 0
-	for _, of := range g.tasks {
-		for i := range of.reports {
-			part.FromReport(&of.reports[i])
-			g.kept += limits.Size(of.reports[i])
+	for _, gathered := range g.tasks {
+		for i := range gathered.reports {
+			part.FromReport(&gathered.reports[i])
+			g.kept += limits.Size(gathered.reports[i])
 		}
 	}
 }
@@ -188,15 +188,15 @@ func (g *Gathering) drop(part archive.Part) {
 // boundMerged drops the merged result of a phase if the merged results of all phases exceed maxMerged, or if the manager
 // has no memory for all that the gathering keeps. Time series alone cannot exceed maxMerged, because runners drop very
 // long ones. Warnings and latency windows from a manipulated client can.
-func (g *Gathering) boundMerged(of *Gathered) {
-	of.merged = limits.Size(of.observer.Merged())
+func (g *Gathering) boundMerged(gathered *Gathered) {
+	gathered.merged = limits.Size(gathered.observer.Merged())
 	err := g.charge()
 	if g.merged() > maxMerged {
 		err = fmt.Errorf("the results of all clients together take more than %d MiB", maxMerged>>20)
 	}
 	if err != nil {
-		of.observer.Fail(err)
-		of.merged = 0
+		gathered.observer.Fail(err)
+		gathered.merged = 0
 		_ = g.charge() // The reports alone have at most archive.MaxMemory.
 	}
 }

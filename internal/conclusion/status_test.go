@@ -20,18 +20,18 @@ func TestTheLargestStatusFits(t *testing.T) {
 	figures := []v1alpha1.Metric{
 		"Bandwidth", "IOPS", "LatencyMean", "LatencyStdDev", "LatencyMax", "LatencyP50", "LatencyP99", "LatencyP999",
 	}
-	at := metav1.Now()
+	moment := metav1.Now()
 	s := v1alpha1.CephBenchmarkStatus{
-		ObservedRunID: v1alpha1.RunID(long[:63]), Headline: long[:96], Summary: long[:512], StartTime: &at, CompletionTime: &at,
+		ObservedRunID: v1alpha1.RunID(long[:63]), Headline: long[:96], Summary: long[:512], StartTime: &moment, CompletionTime: &moment,
 		Progress:    &v1alpha1.Progress{Summary: long[:32], Step: long[:128]},
 		Environment: &v1alpha1.Environment{Digest: long[:71]},
 	}
 	for _, kind := range []string{"Ready", "Reconciling", "Stalled", "Complete", "Failed"} {
-		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Reason: long[:24], Message: long[:1024], LastTransitionTime: at})
+		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Reason: long[:24], Message: long[:1024], LastTransitionTime: moment})
 	}
 	for n := range int32(20) {
 		SetRun(&s, v1alpha1.BenchmarkRun{
-			Number: n + 1, State: v1alpha1.RunInvalid, Reason: long[:128], StartTime: &at, StartSpread: "0.123456", InitialState: v1alpha1.DataRolledBack, Results: long[:63],
+			Number: n + 1, State: v1alpha1.RunInvalid, Reason: long[:128], StartTime: &moment, StartSpread: "0.123456", InitialState: v1alpha1.DataRolledBack, Results: long[:63],
 		})
 	}
 	for n := range 16 {

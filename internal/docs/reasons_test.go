@@ -83,7 +83,7 @@ var passedOn = map[string]string{
 	"reason":                   "an argument of waiting or fail, or what podsWaiting and jobFailure say",
 	"p.Outcome.Reason":         "a plan",
 	"o.Reason":                 "an outcome",
-	"late.Reason":              "the patience of a plan",
+	"late.Reason":              "the deadline of a plan",
 	"e.Reason":                 "the event of a run, from internal/conclusion",
 	"failing.Reason":           "a condition",
 	"failed.Reason":            "a condition",

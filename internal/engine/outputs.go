@@ -79,7 +79,7 @@ func (o Output) Parts(options Options) ([]Part, error) {
 func (o Output) explain(err error) error {
 	const longest = 400 // No line of plain output is longer.
 	text := bytes.TrimSpace(o.Text)
-	if incomplete, is := errors.AsType[*IncompleteError](err); is && incomplete.Reason == parse.Truncated &&
+	if incomplete, ok := errors.AsType[*IncompleteError](err); ok && incomplete.Reason == parse.Truncated &&
 		len(text) > longest && bytes.IndexByte(text, '\n') < 0 && len(parse.Documents(text)) == 0 {
 		return &SyntaxError{Line: 1, Want: "the lines of an output", Found: "one line of all, without line breaks: copy the output again"}
 	}

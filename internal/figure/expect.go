@@ -137,7 +137,7 @@ func checkLimit(e v1alpha1.Expectation, c checked, f bounds, validRuns, repetiti
 // withoutFigure judges an expectation whose figure is missing. If the number of waiting operations grew until the end
 // of a run, latencies are above any limit, and worse than those of any reference that has them.
 func (c checked) withoutFigure(e v1alpha1.Expectation, phase v1alpha1.PhaseResult, reference Reference) checked {
-	why := "not every valid run reports it"
+	reason := "not every valid run reports it"
 	runs := "a run"
 	if phase.ValidRuns == 1 {
 		runs = "the run"
@@ -145,18 +145,18 @@ func (c checked) withoutFigure(e v1alpha1.Expectation, phase v1alpha1.PhaseResul
 	saturated := IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkSaturated)
 	switch {
 	case IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkOffSchedule):
-		why = "a client's generator did not follow its schedule (OffSchedule): give the clients more CPU, or lower the rate"
+		reason = "a client's generator did not follow its schedule (OffSchedule): give the clients more CPU, or lower the rate"
 	case saturated && (e.AtMost != "" || e.MaximumRegression != "" && reference.has(e.MetricReference)):
 		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
 		c.clause = fmt.Sprintf("%s is above any limit, because the storage could not take the rate in %s (Saturated)", name(e), runs)
 		return c
 	case saturated:
-		why = fmt.Sprintf("the storage could not take the rate in %s (Saturated), nor does the reference have the figure: lower the rate of both", runs)
+		reason = fmt.Sprintf("the storage could not take the rate in %s (Saturated), nor does the reference have the figure: lower the rate of both", runs)
 		if e.MaximumRegression == "" {
-			why = fmt.Sprintf("the storage could not take the rate in %s (Saturated): lower the rate", runs)
+			reason = fmt.Sprintf("the storage could not take the rate in %s (Saturated): lower the rate", runs)
 		}
 	}
-	c.clause = name(e) + " is unknown: " + why
+	c.clause = name(e) + " is unknown: " + reason
 	return c
 }
 

@@ -69,8 +69,8 @@ func Metrics() []v1alpha1.Metric {
 
 // OfWindow reports whether a metric is a percentile in one window of an outage, such as P99Recovery.
 func OfWindow(metric v1alpha1.Metric) bool {
-	at := slices.Index(Metrics(), metric)
-	return at > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)
+	index := slices.Index(Metrics(), metric)
+	return index > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)
 }
 
 // Directions lists all directions in the order of tables.

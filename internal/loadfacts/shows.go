@@ -85,16 +85,16 @@ func (l Load) limit(name string, direction result.DirectionName) (float64, bool)
 func (j job) inDirection(name string, direction result.DirectionName) float64 {
 	parts := strings.Split(j.options[name].value, ",")
 	used := directionsUsed(cmp.Or(j.options["rw"].value, "read"))
-	sum, at := 0.0, 0
+	sum, index := 0.0, 0
 	for i, d := range []result.DirectionName{result.Read, result.Write, result.Trim} {
 		if !used[i] {
 			continue
 		}
-		value, err := strconv.ParseFloat(parts[min(at, len(parts)-1)], 64)
+		value, err := strconv.ParseFloat(parts[min(index, len(parts)-1)], 64)
 		if err == nil && (d == direction || direction == result.Mixed) {
 			sum += value
 		}
-		at++
+		index++
 	}
 	return sum
 }

@@ -22,8 +22,8 @@ func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 		}
 		return []quiescence.Obstacle{{Code: v1alpha1.ReasonClusterUnreachable, Message: message, Waits: true}}, false
 	}
-	if why := t.Rook.Unsettled(); why != "" {
-		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiescence, Message: why, Waits: true}}, false
+	if reason := t.Rook.Unsettled(); reason != "" {
+		return []quiescence.Obstacle{{Code: v1alpha1.ReasonWaitingForQuiescence, Message: reason, Waits: true}}, false
 	}
 	latest := t.Samples[len(t.Samples)-1]
 	found := quiescence.Check(quiescence.Facts{

@@ -161,8 +161,8 @@ func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 		return newObjects(t.backgroundTraits())
 	}
 	return slices.ContainsFunc(t.Script.Phases, func(p workload.Phase) bool {
-		grows, is := p.Load.(engine.Growing)
-		return is && workload.TaskID(run, p.Name) == failed.ID && slices.ContainsFunc(t.Script.Places, grows.BoundByRoom)
+		grows, ok := p.Load.(engine.Growing)
+		return ok && workload.TaskID(run, p.Name) == failed.ID && slices.ContainsFunc(t.Script.Places, grows.BoundByRoom)
 	})
 }
 
@@ -185,11 +185,11 @@ func (t Target) OutOfRoom() string {
 	if len(t.Samples) == 0 {
 		return ""
 	}
-	why := quiescence.OutOfRoom(t.Samples[len(t.Samples)-1].Status, t.Quiescence)
-	if why == "" {
+	reason := quiescence.OutOfRoom(t.Samples[len(t.Samples)-1].Status, t.Quiescence)
+	if reason == "" {
 		return ""
 	}
-	return fmt.Sprintf("OSDs are running out of space: %s. The benchmark was stopped, and its data are being removed. %s", why, writeLess)
+	return fmt.Sprintf("OSDs are running out of space: %s. The benchmark was stopped, and its data are being removed. %s", reason, writeLess)
 }
 
 // mebibytes formats bytes as a Kubernetes quantity, rounded down to whole MiB.

@@ -81,11 +81,11 @@ func (t Target) existingPool() *ceph.Pool {
 		return nil
 	}
 	pools := t.Pools()
-	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == t.DataPool() })
-	if at < 0 {
+	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == t.DataPool() })
+	if index < 0 {
 		return nil
 	}
-	return &pools[at]
+	return &pools[index]
 }
 
 // DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated or unknown
@@ -181,16 +181,16 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 	}
 	pools := t.Pools()
 	for _, name := range t.PoolNames() {
-		at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-		if at < 0 {
+		index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+		if index < 0 {
 			return "there is no pool " + name
 		}
 		osds := t.ConfinedTo
 		if name == settings.ScratchPool && len(t.PoolNames()) > 1 {
 			// The few metadata objects need not use all of these OSDs.
-			osds = placement.Used(pools[at], pgs, osds)
+			osds = placement.Used(pools[index], pgs, osds)
 		}
-		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {
+		if wrong := placement.CheckConfined(pools[index], pgs, osds); wrong != "" {
 			return wrong
 		}
 	}

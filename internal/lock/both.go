@@ -22,23 +22,23 @@ func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leas
 //
 // A caller that gets the Lease but not the record keeps the Lease. The caller is then next in line in its
 // Kubernetes cluster, and must call Acquire again.
-func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
+func (b *Both) Acquire(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
-	return b.claim(ctx, at, grant, now, err)
+	return b.claim(ctx, connection, grant, now, err)
 }
 
 // Renew is like Acquire, but does not take a lock that the holder does not have.
-func (b *Both) Renew(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
+func (b *Both) Renew(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Renew(ctx, fsid, holder, now)
-	return b.claim(ctx, at, grant, now, err)
+	return b.claim(ctx, connection, grant, now, err)
 }
 
 // claim claims the record for a request for the Lease.
-func (b *Both) claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time, failure error) (Grant, error) {
+func (b *Both) claim(ctx context.Context, connection ceph.Connection, lease Grant, now time.Time, failure error) (Grant, error) {
 	if failure != nil || !lease.Held {
 		return lease, failure
 	}
-	grant, err := b.records.Claim(ctx, at, lease, now)
+	grant, err := b.records.Claim(ctx, connection, lease, now)
 	grant.Asked = now
 	return grant, err
 }
@@ -51,12 +51,12 @@ func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Gra
 // Release releases the record and the Lease, if the holder has them. If the holder has lost the Lease,
 // Release leaves the holder's old record, which expires by itself. If another process has taken the lock
 // over for the same holder, the Lease and the record belong to that process, and Release leaves them.
-func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error {
+func (b *Both) Release(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref) error {
 	grant, err := b.leases.own(ctx, fsid, holder)
 	if err != nil || !grant.Held {
 		return err
 	}
-	if err := b.records.Drop(ctx, at, grant); err != nil {
+	if err := b.records.Drop(ctx, connection, grant); err != nil {
 		return err
 	}
 	return b.leases.Release(ctx, fsid, holder)

@@ -13,10 +13,10 @@ import (
 type Locker interface {
 	// Peek returns the holder. It asks only Kubernetes, not Ceph.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error)
-	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
+	Acquire(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
 	// Renew is like Acquire, but does not take a lock that the holder does not have.
-	Renew(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
-	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
+	Renew(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
+	Release(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
 // Handle is the lock of one Ceph cluster, for one holder.
@@ -38,14 +38,14 @@ func (h Handle) Peek(ctx context.Context) (Grant, error) {
 
 // Acquire takes or renews the lock, or returns the holder that has it. It only renews a borrowed lock.
 func (h Handle) Acquire(ctx context.Context) (Grant, error) {
-	at, err := h.Connect(ctx)
+	connection, err := h.Connect(ctx)
 	if err != nil {
 		return Grant{}, err
 	}
 	if h.Borrows {
-		return h.Lock.Renew(ctx, at, h.FSID, h.Holder, h.Now())
+		return h.Lock.Renew(ctx, connection, h.FSID, h.Holder, h.Now())
 	}
-	return h.Lock.Acquire(ctx, at, h.FSID, h.Holder, h.Now())
+	return h.Lock.Acquire(ctx, connection, h.FSID, h.Holder, h.Now())
 }
 
 // Request acquires the lock, and checks whether the holder has lost it. The parameter held is the last
@@ -88,11 +88,11 @@ func (h Handle) Fence(ctx context.Context) (ceph.Fence, error) {
 
 // Release releases the lock for the next holder.
 func (h Handle) Release(ctx context.Context) error {
-	at, err := h.Connect(ctx)
+	connection, err := h.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	if err := h.Lock.Release(ctx, at, h.FSID, h.Holder); err != nil {
+	if err := h.Lock.Release(ctx, connection, h.FSID, h.Holder); err != nil {
 		return fmt.Errorf("release the lock of the Ceph cluster: %w", err)
 	}
 	return nil

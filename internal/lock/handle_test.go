@@ -28,11 +28,11 @@ func (l *oneLock) Acquire(_ context.Context, _ ceph.Connection, _ string, _ obje
 	return Grant{Held: l.held, Epoch: 7, Expires: now.Add(Duration)}, l.refuses
 }
 
-func (l *oneLock) Renew(ctx context.Context, at ceph.Connection, of string, holder objectref.Ref, now time.Time) (Grant, error) {
+func (l *oneLock) Renew(ctx context.Context, connection ceph.Connection, subject string, holder objectref.Ref, now time.Time) (Grant, error) {
 	if !l.held {
 		return Grant{}, l.refuses
 	}
-	return l.Acquire(ctx, at, of, holder, now)
+	return l.Acquire(ctx, connection, subject, holder, now)
 }
 
 func (l *oneLock) Release(context.Context, ceph.Connection, string, objectref.Ref) error {

@@ -21,9 +21,9 @@ func (l *Leases) Holdings(ctx context.Context, now time.Time) (map[string]Grant,
 	held := map[string]Grant{}
 	for i := range list.Items {
 		// The namespace also has the Lease of the manager's leader election, whose name lacks the prefix.
-		fsid, is := strings.CutPrefix(list.Items[i].Name, leasePrefix)
+		fsid, ok := strings.CutPrefix(list.Items[i].Name, leasePrefix)
 		grant := granted(&list.Items[i], objectref.Ref{})
-		if is && grant.Holder != "" && now.Before(grant.Expires) {
+		if ok && grant.Holder != "" && now.Before(grant.Expires) {
 			held[fsid] = grant
 		}
 	}

@@ -66,12 +66,12 @@ func (r record) supersedes(other record) bool {
 // has passed. Claim replaces an expired record, and a record with an earlier epoch of this Kubernetes
 // cluster. It does not replace an unexpired record with a later epoch, or of another Kubernetes cluster. If
 // the later epoch is for the same object, the error is a *SupersededError.
-func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
+func (r *Records) Claim(ctx context.Context, connection ceph.Connection, lease Grant, now time.Time) (Grant, error) {
 	if !lease.Held {
 		return Grant{}, fmt.Errorf("claim Ceph for %s: its Lease is not held", lease.Holder)
 	}
 	wanted := record{Cluster: r.cluster, Holder: lease.Holder, Epoch: lease.Epoch, Since: now, Renewed: now}
-	found, there, err := r.read(ctx, at)
+	found, there, err := r.read(ctx, connection)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -86,26 +86,26 @@ func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, no
 	case now.Before(found.expires()):
 		return r.granted(found, wanted)
 	}
-	return r.write(ctx, at, wanted)
+	return r.write(ctx, connection, wanted)
 }
 
 // Drop removes the record, if it has the holder and the epoch of the Lease.
-func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) error {
-	found, there, err := r.read(ctx, at)
+func (r *Records) Drop(ctx context.Context, connection ceph.Connection, lease Grant) error {
+	found, there, err := r.read(ctx, connection)
 	if err != nil {
 		return err
 	}
 	if !there || !found.sameHolding(record{Cluster: r.cluster, Holder: lease.Holder, Epoch: lease.Epoch}) {
 		return nil
 	}
-	if err := r.ceph.RemoveKey(ctx, at, recordKey); err != nil {
+	if err := r.ceph.RemoveKey(ctx, connection, recordKey); err != nil {
 		return fmt.Errorf("remove the record of the lock in Ceph: %w", err)
 	}
 	return nil
 }
 
-func (r *Records) read(ctx context.Context, at ceph.Connection) (record, bool, error) {
-	text, there, err := r.ceph.GetKey(ctx, at, recordKey)
+func (r *Records) read(ctx context.Context, connection ceph.Connection) (record, bool, error) {
+	text, there, err := r.ceph.GetKey(ctx, connection, recordKey)
 	if err != nil {
 		return record{}, false, fmt.Errorf("read the record of the lock in Ceph: %w", err)
 	}
@@ -120,15 +120,15 @@ func (r *Records) read(ctx context.Context, at ceph.Connection) (record, bool, e
 }
 
 // write writes a record and reads it back: another process may have written at the same time.
-func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) (Grant, error) {
+func (r *Records) write(ctx context.Context, connection ceph.Connection, wanted record) (Grant, error) {
 	text, err := json.Marshal(wanted)
 	if err != nil {
 		return Grant{}, err
 	}
-	if err := r.ceph.SetKey(ctx, at, recordKey, string(text)); err != nil {
+	if err := r.ceph.SetKey(ctx, connection, recordKey, string(text)); err != nil {
 		return Grant{}, fmt.Errorf("write the record of the lock in Ceph: %w", err)
 	}
-	found, there, err := r.read(ctx, at)
+	found, there, err := r.read(ctx, connection)
 	if err != nil {
 		return Grant{}, err
 	}

@@ -20,8 +20,8 @@ const maxExamples = 3
 func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	var lost []string
 	for _, pg := range pgs {
-		if why := unavailable(m, pg, without); why != "" {
-			lost = append(lost, pg.ID+" "+why)
+		if reason := unavailable(m, pg, without); reason != "" {
+			lost = append(lost, pg.ID+" "+reason)
 		}
 	}
 	if len(lost) == 0 {
@@ -36,8 +36,8 @@ func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 // placement group that is not clean counts as unavailable, because the remaining OSDs may lack some
 // of its objects.
 func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
-	at := slices.IndexFunc(m.Pools, func(p ceph.Pool) bool { return p.ID == pg.PoolID })
-	if at < 0 {
+	index := slices.IndexFunc(m.Pools, func(p ceph.Pool) bool { return p.ID == pg.PoolID })
+	if index < 0 {
 		return "belongs to a pool that is not in the OSD map"
 	}
 	if state := ceph.PGState(pg.State); state.IsUnclean() {
@@ -49,8 +49,8 @@ func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
 			left++
 		}
 	}
-	if least := max(1, m.Pools[at].MinSize); left < least {
-		return fmt.Sprintf("would have fewer OSDs left (%d) than it needs (%d, min_size of pool %s)", left, least, m.Pools[at].Name)
+	if least := max(1, m.Pools[index].MinSize); left < least {
+		return fmt.Sprintf("would have fewer OSDs left (%d) than it needs (%d, min_size of pool %s)", left, least, m.Pools[index].Name)
 	}
 	return ""
 }

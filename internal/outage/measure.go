@@ -30,36 +30,36 @@ type Evidence struct {
 // Measure returns the cost of an outage, as far as the outage has progressed; nil before the stop
 // begins.
 func Measure(e Evidence) *archive.Outage {
-	so := e.Progress
-	if so.Stop.IsZero() {
+	progress := e.Progress
+	if progress.Stop.IsZero() {
 		return nil
 	}
 	r := &archive.Outage{
-		StopTime: moment(so.Stop), NoupUnsetTime: moment(so.NoupUnset),
-		SecondsToOut: after(so.Stop, so.Out), SecondsToBackfilled: after(so.Out, so.Backfilled),
-		SecondsToUp: after(so.NoupUnset, so.Up), SecondsToActive: after(so.NoupUnset, activeFrom(e.Samples, so)),
-		SecondsToClean: after(so.NoupUnset, so.Clean),
+		StopTime: moment(progress.Stop), NoupUnsetTime: moment(progress.NoupUnset),
+		SecondsToOut: after(progress.Stop, progress.Out), SecondsToBackfilled: after(progress.Out, progress.Backfilled),
+		SecondsToUp: after(progress.NoupUnset, progress.Up), SecondsToActive: after(progress.NoupUnset, activeFrom(e.Samples, progress)),
+		SecondsToClean: after(progress.NoupUnset, progress.Clean),
 		Windows:        windows(e),
 	}
-	if so.Clean.IsZero() {
+	if progress.Clean.IsZero() {
 		return r
 	}
-	r.DegradedObjectSeconds = figure.Decimal(degradedSeconds(e.Samples, so))
+	r.DegradedObjectSeconds = figure.Decimal(degradedSeconds(e.Samples, progress))
 	if e.Before == nil || e.After == nil || e.After.Objects < e.Before.Objects {
 		return r // Ceph did not report the recovered objects, or a pool was removed meanwhile.
 	}
 	recovered := e.After.Objects - e.Before.Objects
 	r.RecoveredObjects = &recovered
-	if seconds := so.Clean.Sub(so.NoupUnset).Seconds(); seconds > 0 {
+	if seconds := progress.Clean.Sub(progress.NoupUnset).Seconds(); seconds > 0 {
 		r.RecoveredObjectsPerSecond = figure.Decimal(float64(recovered) / seconds)
 	}
 	return r
 }
 
 // Figures returns the figures that a phase has only with an outage; nil unless the cluster has recovered.
-func Figures(so Progress, cost *archive.Outage) []figure.Figure {
-	seconds := so.Clean.Sub(so.NoupUnset).Seconds()
-	if so.Clean.IsZero() || so.NoupUnset.IsZero() || seconds <= 0 {
+func Figures(progress Progress, cost *archive.Outage) []figure.Figure {
+	seconds := progress.Clean.Sub(progress.NoupUnset).Seconds()
+	if progress.Clean.IsZero() || progress.NoupUnset.IsZero() || seconds <= 0 {
 		return nil
 	}
 	all := []figure.Figure{{Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: seconds}}
@@ -97,13 +97,13 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 // Expected describes the outage for package quiescence, so that effects of the outage do not count as
 // disturbances. The parameter before is the status from right before the stop: it has the numbers of OSDs
 // that were up and in. Expected returns nil without that status, and before the stop begins.
-func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
-	if so.Stop.IsZero() || before == nil {
+func (p Plan) Expected(progress Progress, before *ceph.Status) *quiescence.Outage {
+	if progress.Stop.IsZero() || before == nil {
 		return nil
 	}
 	return &quiescence.Outage{
 		OSDs: len(p.OSDs), UpOSDs: before.UpOSDs, InOSDs: before.InOSDs,
-		Begin: so.Begin, Stop: so.Stop, NoupUnset: so.NoupUnset, Up: so.Up, Clean: so.Clean, Out: p.Backfill,
+		Begin: progress.Begin, Stop: progress.Stop, NoupUnset: progress.NoupUnset, Up: progress.Up, Clean: progress.Clean, Out: p.Backfill,
 	}
 }
 
@@ -127,13 +127,13 @@ func after(from, to time.Time) v1alpha1.Decimal {
 // while OSDs are down or placement groups are inactive. The result is the time of the first sample after the
 // last one with inactive placement groups. If the OSDs came up later than that, or if no sample has inactive
 // placement groups, the result is the time at which the OSDs came up.
-func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
-	if so.Up.IsZero() {
+func activeFrom(samples []quiescence.Sample, progress Progress) time.Time {
+	if progress.Up.IsZero() {
 		return time.Time{}
 	}
-	from, inactive := so.Up, false
+	from, inactive := progress.Up, false
 	for _, s := range samples {
-		if s.Time.Before(so.NoupUnset) || !so.Clean.IsZero() && s.Time.After(so.Clean) {
+		if s.Time.Before(progress.NoupUnset) || !progress.Clean.IsZero() && s.Time.After(progress.Clean) {
 			continue
 		}
 		now := s.Status.CountPGs(ceph.PGState.IsInactive) > 0
@@ -150,10 +150,10 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 
 // degradedSeconds returns the integral of the number of missing copies, over the time from the
 // stop until all placement groups were clean. It interpolates linearly between samples.
-func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
-	sum, last, missing := 0.0, so.Stop, 0.0
+func degradedSeconds(samples []quiescence.Sample, progress Progress) float64 {
+	sum, last, missing := 0.0, progress.Stop, 0.0
 	for _, s := range samples {
-		if s.Time.Before(so.Stop) || s.Time.After(so.Clean) {
+		if s.Time.Before(progress.Stop) || s.Time.After(progress.Clean) {
 			continue
 		}
 		now := float64(s.Status.DegradedObjects)
@@ -170,7 +170,7 @@ const clockLag = 2 * time.Second
 
 // windows divides the clients' time series at the moments of the outage.
 func windows(e Evidence) []archive.OutageWindow {
-	so := e.Progress
+	progress := e.Progress
 	if e.Total == nil || e.Total.Series == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func windows(e Evidence) []archive.OutageWindow {
 	if seconds == nil {
 		return nil
 	}
-	at := func(t time.Time) float64 { return t.Add(-clockLag).Sub(so.Start.Add(e.Ramp)).Seconds() }
+	at := func(t time.Time) float64 { return t.Add(-clockLag).Sub(progress.Start.Add(e.Ramp)).Seconds() }
 	end := seconds.EndSeconds[seconds.Len()-1]
 	var all []archive.OutageWindow
 	from := 0.0
@@ -186,9 +186,9 @@ func windows(e Evidence) []archive.OutageWindow {
 		name archive.WindowName
 		end  time.Time
 	}{
-		{archive.WindowBefore, so.Stop},
-		{archive.WindowOutage, so.NoupUnset},
-		{archive.WindowRecovery, so.Clean},
+		{archive.WindowBefore, progress.Stop},
+		{archive.WindowOutage, progress.NoupUnset},
+		{archive.WindowRecovery, progress.Clean},
 		{archive.WindowAfter, time.Time{}},
 	} {
 		to := end

@@ -30,7 +30,7 @@ type Progress struct {
 }
 
 // Outstanding reports whether noup may still be set.
-func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.NoupUnset.IsZero() }
+func (progress Progress) Outstanding() bool { return !progress.Stop.IsZero() && progress.NoupUnset.IsZero() }
 
 // Look holds the current facts about the cluster and the phase.
 type Look struct {
@@ -73,95 +73,95 @@ const (
 )
 
 // Next records new findings, and returns the next step and how long to wait before the next call.
-func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.Duration) {
-	so = p.note(so, look, now)
+func (p Plan) Next(progress Progress, look Look, now time.Time) (Progress, Step, time.Duration) {
+	progress = p.note(progress, look, now)
 	switch {
-	case so.Outstanding() && (so.Failed != "" || look.PhaseOver || !now.Before(so.Stop.Add(p.Duration))):
-		return so, StepUnsetNoup, 0
-	case so.Failed != "", !so.Clean.IsZero(), so.Stop.IsZero() && look.PhaseOver:
-		return so, StepDone, 0
-	case so.Stop.IsZero() && now.Before(so.Start.Add(p.Before)):
-		return so, StepWait, so.Start.Add(p.Before).Sub(now)
-	case so.Stop.IsZero():
-		return so, StepStop, 0
-	case so.Outstanding() && so.Down.IsZero():
-		return so, StepWait, min(lookEvery, so.Stop.Add(p.Duration).Sub(now))
-	case so.Outstanding():
-		return so, StepWait, so.Stop.Add(p.Duration).Sub(now)
+	case progress.Outstanding() && (progress.Failed != "" || look.PhaseOver || !now.Before(progress.Stop.Add(p.Duration))):
+		return progress, StepUnsetNoup, 0
+	case progress.Failed != "", !progress.Clean.IsZero(), progress.Stop.IsZero() && look.PhaseOver:
+		return progress, StepDone, 0
+	case progress.Stop.IsZero() && now.Before(progress.Start.Add(p.Before)):
+		return progress, StepWait, progress.Start.Add(p.Before).Sub(now)
+	case progress.Stop.IsZero():
+		return progress, StepStop, 0
+	case progress.Outstanding() && progress.Down.IsZero():
+		return progress, StepWait, min(lookEvery, progress.Stop.Add(p.Duration).Sub(now))
+	case progress.Outstanding():
+		return progress, StepWait, progress.Stop.Add(p.Duration).Sub(now)
 	}
-	return so, StepWait, lookEvery
+	return progress, StepWait, lookEvery
 }
 
 // note adds the findings of a look to the progress.
-func (p Plan) note(so Progress, look Look, now time.Time) Progress {
-	if so.Failed != "" {
-		return so
+func (p Plan) note(progress Progress, look Look, now time.Time) Progress {
+	if progress.Failed != "" {
+		return progress
 	}
 	up, known := p.up(look.OSDMap)
-	if known && !so.Stop.IsZero() && so.Down.IsZero() && up == 0 && look.OSDMapAt.After(so.Stop) {
-		so.Down = look.OSDMapAt
+	if known && !progress.Stop.IsZero() && progress.Down.IsZero() && up == 0 && look.OSDMapAt.After(progress.Stop) {
+		progress.Down = look.OSDMapAt
 	}
-	so = p.noteBackfill(so, look)
-	if known && !so.NoupUnset.IsZero() && so.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(so.NoupUnset) {
-		so.Up = look.OSDMapAt
+	progress = p.noteBackfill(progress, look)
+	if known && !progress.NoupUnset.IsZero() && progress.Up.IsZero() && up == len(p.OSDs) && look.OSDMapAt.After(progress.NoupUnset) {
+		progress.Up = look.OSDMapAt
 	}
-	if !so.Up.IsZero() && so.Clean.IsZero() {
-		so.Clean = wholeFrom(look.Samples, so)
+	if !progress.Up.IsZero() && progress.Clean.IsZero() {
+		progress.Clean = wholeFrom(look.Samples, progress)
 	}
-	so.Failed = p.failure(so, look, now)
-	return so
+	progress.Failed = p.failure(progress, look, now)
+	return progress
 }
 
 // noteBackfill records when the OSDs are out and when the backfill has ended, if the plan expects a
 // backfill.
-func (p Plan) noteBackfill(so Progress, look Look) Progress {
-	if !p.Backfill || !so.Outstanding() {
-		return so
+func (p Plan) noteBackfill(progress Progress, look Look) Progress {
+	if !p.Backfill || !progress.Outstanding() {
+		return progress
 	}
 	if i := slices.IndexFunc(look.Samples, func(s quiescence.Sample) bool {
-		return s.Time.After(so.Stop) && s.Status.InOSDs <= look.InBefore-len(p.OSDs)
-	}); i >= 0 && so.Out.IsZero() {
-		so.Out = look.Samples[i].Time
+		return s.Time.After(progress.Stop) && s.Status.InOSDs <= look.InBefore-len(p.OSDs)
+	}); i >= 0 && progress.Out.IsZero() {
+		progress.Out = look.Samples[i].Time
 	}
-	if !so.Out.IsZero() && so.Backfilled.IsZero() {
-		so.Backfilled = cleanFrom(look.Samples, so.Out)
+	if !progress.Out.IsZero() && progress.Backfilled.IsZero() {
+		progress.Backfilled = cleanFrom(look.Samples, progress.Out)
 	}
-	return so
+	return progress
 }
 
 // failure returns the reason why the outage cannot be measured; "" if it still can be.
-func (p Plan) failure(so Progress, look Look, now time.Time) string {
-	if so.Stop.IsZero() {
-		return p.failureBefore(so, look, now)
+func (p Plan) failure(progress Progress, look Look, now time.Time) string {
+	if progress.Stop.IsZero() {
+		return p.failureBefore(progress, look, now)
 	}
 	if other := p.otherDown(look.OSDMap); other >= 0 {
 		return fmt.Sprintf("osd.%d went down, but the benchmark did not stop it", other)
 	}
-	if so.NoupUnset.IsZero() {
-		return p.failureOfOutage(so, look, now)
+	if progress.NoupUnset.IsZero() {
+		return p.failureOfOutage(progress, look, now)
 	}
-	return p.failureAfter(so, look, now)
+	return p.failureAfter(progress, look, now)
 }
 
-func (p Plan) failureBefore(so Progress, look Look, now time.Time) string {
+func (p Plan) failureBefore(progress Progress, look Look, now time.Time) string {
 	switch {
 	case look.PhaseOver:
 		return "the phase ended before the OSDs were to be stopped"
-	case now.Sub(so.Start.Add(p.Before)) > lateAfter:
+	case now.Sub(progress.Start.Add(p.Before)) > lateAfter:
 		return fmt.Sprintf("the OSDs were due to stop %v into the phase, and had not stopped %v later", p.Before, lateAfter)
 	}
 	return ""
 }
 
-func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
+func (p Plan) failureOfOutage(progress Progress, look Look, now time.Time) string {
 	switch {
-	case so.Down.IsZero() && now.Sub(so.Stop) > downWithin:
+	case progress.Down.IsZero() && now.Sub(progress.Stop) > downWithin:
 		return fmt.Sprintf("not all OSDs went down within %v: Ceph ignored the command, or they came up again", downWithin)
 	case look.PhaseOver:
 		return "the phase ended while the OSDs were down"
-	case p.cameUpEarly(so, look):
+	case p.cameUpEarly(progress, look):
 		return "an OSD came up before the outage was over: something may have unset its flag noup"
-	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
+	case p.Backfill && progress.Out.IsZero() && !now.Before(progress.Stop.Add(p.Duration)):
 		// Ceph waits longer than mon_osd_down_out_interval for OSDs that were down before
 		// (mon_osd_adjust_down_out_interval). While all OSDs of a rack or larger CRUSH bucket are down
 		// (mon_osd_down_out_subtree_limit), Ceph does not mark them out at all.
@@ -172,22 +172,22 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 }
 
 // cameUpEarly reports whether too many OSDs were up in a sample during the outage.
-func (p Plan) cameUpEarly(so Progress, look Look) bool {
-	if so.Down.IsZero() || look.UpBefore == 0 {
+func (p Plan) cameUpEarly(progress Progress, look Look) bool {
+	if progress.Down.IsZero() || look.UpBefore == 0 {
 		return false
 	}
 	return slices.ContainsFunc(look.Samples, func(s quiescence.Sample) bool {
-		return s.Time.After(so.Down) && s.Status.UpOSDs > look.UpBefore-len(p.OSDs)
+		return s.Time.After(progress.Down) && s.Status.UpOSDs > look.UpBefore-len(p.OSDs)
 	})
 }
 
-func (p Plan) failureAfter(so Progress, look Look, now time.Time) string {
+func (p Plan) failureAfter(progress Progress, look Look, now time.Time) string {
 	switch {
-	case so.Up.IsZero() && now.Sub(so.NoupUnset) > UpWithin:
+	case progress.Up.IsZero() && now.Sub(progress.NoupUnset) > UpWithin:
 		return fmt.Sprintf("not all OSDs came up within %v: look at their pods", UpWithin)
-	case so.Clean.IsZero() && look.PhaseOver:
+	case progress.Clean.IsZero() && look.PhaseOver:
 		return "the phase ended before all placement groups were clean: make the phase longer, or lower its rate"
-	case !so.Clean.IsZero() && !wasUnclean(look.Samples, so):
+	case !progress.Clean.IsZero() && !wasUnclean(look.Samples, progress):
 		return "no placement group lacked a copy while the OSDs were down: check that they store data"
 	}
 	return ""
@@ -224,16 +224,16 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 // still reports them as clean for some seconds, before it reports the data that it moves back to the OSDs. So
 // after a backfill, wholeFrom begins at the first sample that is not clean, or at Up if PeeringGrace passes
 // without such a sample.
-func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
-	from := so.Up
-	if so.Backfilled.IsZero() {
+func wholeFrom(samples []quiescence.Sample, progress Progress) time.Time {
+	from := progress.Up
+	if progress.Backfilled.IsZero() {
 		return cleanFrom(samples, from)
 	}
 	if i := slices.IndexFunc(samples, func(s quiescence.Sample) bool {
-		return s.Time.After(so.Up) && !s.Status.AllClean()
+		return s.Time.After(progress.Up) && !s.Status.AllClean()
 	}); i >= 0 {
 		from = samples[i].Time
-	} else if len(samples) == 0 || samples[len(samples)-1].Time.Sub(so.Up) < quiescence.PeeringGrace {
+	} else if len(samples) == 0 || samples[len(samples)-1].Time.Sub(progress.Up) < quiescence.PeeringGrace {
 		return time.Time{}
 	}
 	return cleanFrom(samples, from)
@@ -261,8 +261,8 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 
 // wasUnclean reports whether, in any sample between the stop and Clean, placement groups were not
 // clean.
-func wasUnclean(samples []quiescence.Sample, so Progress) bool {
+func wasUnclean(samples []quiescence.Sample, progress Progress) bool {
 	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
-		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !s.Status.AllClean()
+		return s.Time.After(progress.Stop) && !s.Time.After(progress.Clean) && !s.Status.AllClean()
 	})
 }

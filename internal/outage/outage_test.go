@@ -77,12 +77,12 @@ func TestRefuse(t *testing.T) {
 		"data that is not where it is to be":   {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+clean+remapped"] = 1 }, "active+clean"},
 		"data of an unknown pool":              {func(c *Cluster, _ *Plan) { c.Status.PGsByState["stale+active+clean"] = 1 }, "active+clean"},
 		"no manager":                           {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no ceph-mgr is active"},
-		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Duration = 9*time.Minute + time.Second }, "1m0s shorter"},
+		"an outage as long as Ceph's deadline": {func(_ *Cluster, p *Plan) { p.Duration = 9*time.Minute + time.Second }, "1m0s shorter"},
 		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Duration = 9 * time.Minute }, ""},
-		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "out that are down for 1m30s"},
-		"one with endless patience":            {set("global", "mon_osd_down_out_interval", "0"), ""},
-		"a monitor with less patience":         {set("mon.b", "mon_osd_down_out_interval", "90"), "out that are down for 1m30s"},
-		"one with endless patience, of some":   {set("mon.b", "mon_osd_down_out_interval", "0"), ""},
+		"a cluster with less deadline":         {set("mon", "mon_osd_down_out_interval", "90"), "out that are down for 1m30s"},
+		"one with endless deadline":            {set("global", "mon_osd_down_out_interval", "0"), ""},
+		"a monitor with less deadline":         {set("mon.b", "mon_osd_down_out_interval", "90"), "out that are down for 1m30s"},
+		"one with endless deadline, of some":   {set("mon.b", "mon_osd_down_out_interval", "0"), ""},
 		"an OSD that would stay out":           {set("mon", "mon_osd_auto_mark_auto_out_in", "false"), "mon_osd_auto_mark_auto_out_in"},
 		"one that would not":                   {set("mon", "mon_osd_auto_mark_auto_out_in", "true"), ""},
 		"backfill that one monitor delays": {func(c *Cluster, p *Plan) {
@@ -143,8 +143,8 @@ func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
 	}
 }
 
-// If an outage is not ended in time, the keeper must end it before Ceph marks the OSDs out: the
-// journal has the end, and the keeper looks every half minute.
+// If an outage is not ended in time, the restorer must end it before Ceph marks the OSDs out: the
+// journal has the end, and the restorer looks every half minute.
 func TestOverdueOutageEndsInTime(t *testing.T) {
 	p := plan()
 	p.Duration = defaultOutAfter - outMargin // the longest possible duration
@@ -217,7 +217,7 @@ func TestNext(t *testing.T) {
 		"it is much too late":              {so: start, now: 56, want: StepDone, failed: "had not stopped"},
 		"the phase ended before":           {so: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
 		"they are marked down":             {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
-		"they are down":                    {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(so Progress) bool { return so.Down.Equal(at(42)) }},
+		"they are down":                    {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(progress Progress) bool { return progress.Down.Equal(at(42)) }},
 		"they do not go":                   {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepUnsetNoup, failed: "not all OSDs went down"},
 		"one is up before it may":          {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepUnsetNoup, failed: "came up before the outage was over"},
 		"unknown number of OSDs up before": {so: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
@@ -228,29 +228,29 @@ func TestNext(t *testing.T) {
 		"no samples for long":              {so: down, now: 500, want: StepUnsetNoup},
 		"the phase ends meanwhile":         {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepUnsetNoup, failed: "while the OSDs were down"},
 		"noup is unset":                    {so: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
-		"they are up":                      {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(so Progress) bool { return so.Up.Equal(at(102)) }},
+		"they are up":                      {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(progress Progress) bool { return progress.Up.Equal(at(102)) }},
 		"they do not come":                 {so: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
 		"the cluster recovers":             {so: up, look: Look{OSDMap: osds(), Samples: recovering}, now: 105, want: StepWait, again: 2 * time.Second},
 		"it is whole once":                 {so: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
-		"it is whole":                      {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"it is whole":                      {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(progress Progress) bool { return progress.Clean.Equal(at(110)) }},
 		"the phase ends before it is":      {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make the phase longer"},
 		"nothing was missing": {
 			so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107,
 			want: StepDone, failed: "check that they store data",
 		},
-		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(progress Progress) bool { return progress.Clean.Equal(at(110)) }},
 		"data still has to move":      {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
 		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
 		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.look.OSDMapAt = at(tc.now)
-			so, step, again := plan().Next(tc.so, tc.look, at(tc.now))
-			if step != tc.want || again != tc.again || (so.Failed == "") != (tc.failed == "") || !strings.Contains(so.Failed, tc.failed) {
-				t.Errorf("%s in %v, failed %q; want %s in %v, %q", step, again, so.Failed, tc.want, tc.again, tc.failed)
+			progress, step, again := plan().Next(tc.so, tc.look, at(tc.now))
+			if step != tc.want || again != tc.again || (progress.Failed == "") != (tc.failed == "") || !strings.Contains(progress.Failed, tc.failed) {
+				t.Errorf("%s in %v, failed %q; want %s in %v, %q", step, again, progress.Failed, tc.want, tc.again, tc.failed)
 			}
-			if tc.note != nil && !tc.note(so) {
-				t.Errorf("progress %+v", so)
+			if tc.note != nil && !tc.note(progress) {
+				t.Errorf("progress %+v", progress)
 			}
 		})
 	}
@@ -279,12 +279,12 @@ func TestBackfill(t *testing.T) {
 	} {
 		p := plan()
 		p.Backfill = true
-		so, step, _ := p.Next(Progress{Start: begin, Stop: at(40), Down: at(41)}, Look{OSDMap: osds(2), OSDMapAt: at(41), Samples: tc.samples, InBefore: tc.inBefore}, at(100))
-		if step != StepUnsetNoup || !strings.Contains(so.Failed, tc.failed) || (so.Failed == "") != (tc.failed == "") {
-			t.Errorf("%s: %s, failed %q, want %q", name, step, so.Failed, tc.failed)
+		progress, step, _ := p.Next(Progress{Start: begin, Stop: at(40), Down: at(41)}, Look{OSDMap: osds(2), OSDMapAt: at(41), Samples: tc.samples, InBefore: tc.inBefore}, at(100))
+		if step != StepUnsetNoup || !strings.Contains(progress.Failed, tc.failed) || (progress.Failed == "") != (tc.failed == "") {
+			t.Errorf("%s: %s, failed %q, want %q", name, step, progress.Failed, tc.failed)
 		}
-		if !so.Out.Equal(tc.out) || !so.Backfilled.Equal(tc.backfilled) {
-			t.Errorf("%s: out %v, backfilled %v; want %v and %v", name, so.Out, so.Backfilled, tc.out, tc.backfilled)
+		if !progress.Out.Equal(tc.out) || !progress.Backfilled.Equal(tc.backfilled) {
+			t.Errorf("%s: out %v, backfilled %v; want %v and %v", name, progress.Out, progress.Backfilled, tc.out, tc.backfilled)
 		}
 	}
 	stale := []quiescence.Sample{sample(101, 0, clean), sample(103, 0, clean), sample(105, 0, clean)}
@@ -298,8 +298,8 @@ func TestBackfill(t *testing.T) {
 		"it was moved back":                      {back, at(112)},
 		"nothing was":                            {idle, at(101)},
 	} {
-		so := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100), Up: at(100.5)}
-		if got := wholeFrom(tc.samples, so); !got.Equal(tc.want) {
+		progress := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100), Up: at(100.5)}
+		if got := wholeFrom(tc.samples, progress); !got.Equal(tc.want) {
 			t.Errorf("%s: whole from %v, want %v", name, got, tc.want)
 		}
 	}
@@ -310,7 +310,7 @@ func TestBackfill(t *testing.T) {
 }
 
 func TestMeasure(t *testing.T) {
-	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102), Clean: at(120)}
+	progress := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102), Clean: at(120)}
 	var spans []result.LatencyWindow // of 5 s; the window in which the OSDs go down is the slowest
 	for i := range 36 {
 		milliseconds := int64(map[bool]int{true: 2, false: 4}[i < 5])
@@ -335,7 +335,7 @@ func TestMeasure(t *testing.T) {
 		course.BytesPerSecond = append(course.BytesPerSecond, 4096*rate)
 	}
 	got := Measure(Evidence{
-		Progress: so, Ramp: 10 * time.Second, Total: &result.Direction{Series: course, LatencyWindows: spans},
+		Progress: progress, Ramp: 10 * time.Second, Total: &result.Direction{Series: course, LatencyWindows: spans},
 		Samples: []quiescence.Sample{
 			sample(39, 0, clean), sample(42, 100, peering), sample(50, 100, degraded), sample(98, 300, degraded),
 			sample(102.5, 300, peering, clean), sample(103, 300, "stale+active+clean", clean), sample(104, 300, "active+recovering+degraded"), sample(120, 0, clean), sample(122, 0, clean),
@@ -364,13 +364,13 @@ func TestMeasure(t *testing.T) {
 	for i := range wantFigures {
 		wantFigures[i].Direction = v1alpha1.DirectionTotal
 	}
-	if diff := cmp.Diff(wantFigures, Figures(so, got)); diff != "" {
+	if diff := cmp.Diff(wantFigures, Figures(progress, got)); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
 	for i := range got.Windows {
 		got.Windows[i].LatencyP50, got.Windows[i].LatencyP99 = "", ""
 	}
-	if diff := cmp.Diff(wantFigures[:1], Figures(so, got)); diff != "" {
+	if diff := cmp.Diff(wantFigures[:1], Figures(progress, got)); diff != "" {
 		t.Errorf("figures where nobody tells of latencies (-want +got):\n%s", diff)
 	}
 }
@@ -380,25 +380,25 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 	if got := Measure(Evidence{Progress: Progress{Start: begin, Failed: "refused"}}); got != nil {
 		t.Errorf("%+v", got)
 	}
-	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(60)}
-	got := Measure(Evidence{Progress: so, Samples: []quiescence.Sample{sample(50, 7, degraded)}, Before: &ceph.Recovered{}, After: &ceph.Recovered{Objects: 5}})
+	progress := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(60)}
+	got := Measure(Evidence{Progress: progress, Samples: []quiescence.Sample{sample(50, 7, degraded)}, Before: &ceph.Recovered{}, After: &ceph.Recovered{Objects: 5}})
 	if got.SecondsToUp != "" || got.SecondsToClean != "" || got.DegradedObjectSeconds != "" || got.RecoveredObjects != nil || got.Windows != nil {
 		t.Errorf("%+v", got)
 	}
-	if Figures(so, got) != nil {
+	if Figures(progress, got) != nil {
 		t.Error("there is a time to clean of a cluster that is not")
 	}
 }
 
 // An OSD map from before a command must not count as its result.
 func TestOldOSDMapIsIgnored(t *testing.T) {
-	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
-	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))
-	if !so.Up.IsZero() {
-		t.Errorf("up at %v, by a map of before the stop", so.Up)
+	progress := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
+	progress, _, _ = plan().Next(progress, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))
+	if !progress.Up.IsZero() {
+		t.Errorf("up at %v, by a map of before the stop", progress.Up)
 	}
-	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(102)}, at(104))
-	if !so.Up.Equal(at(102)) {
-		t.Errorf("up at %v, want when it was seen", so.Up)
+	progress, _, _ = plan().Next(progress, Look{OSDMap: osds(), OSDMapAt: at(102)}, at(104))
+	if !progress.Up.Equal(at(102)) {
+		t.Errorf("up at %v, want when it was seen", progress.Up)
 	}
 }

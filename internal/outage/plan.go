@@ -1,6 +1,6 @@
 // Package outage implements a benchmark's outages: it decides whether and when OSDs go down, measures the
 // cost, and brings the OSDs back. Plan and State only decide: they take facts about the cluster as values.
-// Only Stopper, Keeper and Restore act on the cluster. A [tuning.Journal] records each flag that they set.
+// Only Stopper, Restorer and Restore act on the cluster. A [tuning.Journal] records each flag that they set.
 //
 // To stop OSDs, the manager sets the flag noup for each and marks them down. Their processes keep
 // running, wait until the flag is unset, and come up by themselves: neither the kubelet nor Rook
@@ -38,11 +38,11 @@ func PlanFor(t *v1alpha1.BenchmarkTemplate) (Plan, bool) {
 	if t.Outage == nil {
 		return Plan{}, false
 	}
-	at := slices.IndexFunc(t.Phases, func(p v1alpha1.Phase) bool { return p.Name == t.Outage.Phase })
-	if at < 0 {
+	index := slices.IndexFunc(t.Phases, func(p v1alpha1.Phase) bool { return p.Name == t.Outage.Phase })
+	if index < 0 {
 		return PlanOf(t.Outage, 0), true
 	}
-	return PlanOf(t.Outage, engine.TraitsOf(&t.Phases[at]).Ramp), true
+	return PlanOf(t.Outage, engine.TraitsOf(&t.Phases[index]).Ramp), true
 }
 
 // PlanOf returns the plan for an outage in a template. The ramp is that of the outage's phase.
@@ -57,7 +57,7 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned an outage may end. After that, a Keeper of this or another manager
+// grace is how much later than planned an outage may end. After that, a Restorer of this or another manager
 // brings the OSDs back. Unless a backfill is expected, it must do so before Ceph marks the OSDs out. So grace
 // plus KeepEvery must be less than outMargin.
 const grace = 15 * time.Second

@@ -30,8 +30,8 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 	for _, rule := range []func(Cluster) string{
 		p.removedByRook, p.unknown, p.flagged, p.incomplete, p.lostMeanwhile, p.shared, p.unsafe,
 	} {
-		if why := rule(c); why != "" {
-			return why
+		if reason := rule(c); reason != "" {
+			return reason
 		}
 	}
 	if wait := p.Rested(c.Config, c.OSDMap).Sub(now); c.Status != nil && wait > 0 {
@@ -45,8 +45,8 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 // configuration or to the outage. It returns "" if they can be stopped now or later.
 func (p Plan) Impossible(c Cluster) string {
 	for _, rule := range []func(Cluster) string{p.removedByRook, p.unknown, p.lostMeanwhile, p.shared} {
-		if why := rule(c); why != "" {
-			return why
+		if reason := rule(c); reason != "" {
+			return reason
 		}
 	}
 	return ""
@@ -187,8 +187,8 @@ func (p Plan) unsafe(c Cluster) string {
 	if c.Stop == nil {
 		return ""
 	}
-	if why := Unavailable(c.OSDMap, c.PGs, p.OSDs); why != "" {
-		return why
+	if reason := Unavailable(c.OSDMap, c.PGs, p.OSDs); reason != "" {
+		return reason
 	}
 	if c.Stop.OK {
 		return ""

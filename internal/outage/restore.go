@@ -24,13 +24,13 @@ var _ Journal = (*tuning.Engine)(nil)
 
 // Restore unsets noup for all OSDs of a journal, and removes the journal once those that still exist are up.
 // It does not wait: if it cannot complete yet, it returns the obstacle, and the caller repeats the call.
-func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits reconcile.Wait, err error) {
+func Restore(ctx context.Context, journal Journal, from ceph.Client, connection ceph.Connection) (waits reconcile.Wait, err error) {
 	j, err := journal.Journal(ctx)
 	if err != nil || j == nil {
 		return "", err
 	}
 	report, err := journal.Restore(ctx)
-	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+	if wait, ok := errors.AsType[*tuning.WaitError](err); ok {
 		return reconcile.Wait(fmt.Sprintf("noup of %s will be unset after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why)), nil
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 	if !report.Done {
 		return reconcile.Wait(fmt.Sprintf("noup of %s is not unset yet: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
 	}
-	m, err := from.OSDMap(ctx, at)
+	m, err := from.OSDMap(ctx, connection)
 	if err != nil {
 		return "", err
 	}

@@ -23,23 +23,23 @@ import (
 // KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long the keeper waits at most before it brings back OSDs that an earlier manager
+// orphanedAfter is how long the restorer waits at most before it brings back OSDs that an earlier manager
 // stopped, if the benchmark or sweep of the outage is still running. Normally that benchmark or sweep brings
 // them back about half a minute after this manager started.
 const orphanedAfter = 90 * time.Second
 
-// Lock is the part of the lock of Ceph clusters that a Keeper needs.
+// Lock is the part of the lock of Ceph clusters that a Restorer needs.
 type Lock interface {
-	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
-	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
+	Acquire(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
+	Release(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
-// Keeper brings back orphaned OSDs. OSDs are orphaned if the benchmark or sweep that stopped them no longer
+// Restorer brings back orphaned OSDs. OSDs are orphaned if the benchmark or sweep that stopped them no longer
 // exists, is no longer running, or has not ended its outage in time. They also count as orphaned if the
 // manager may not read that benchmark or sweep. A running benchmark or sweep brings its OSDs back itself. The
-// next holder of the lock brings back orphaned OSDs too, but without the Keeper they would stay down until
+// next holder of the lock brings back orphaned OSDs too, but without the Restorer they would stay down until
 // another object takes the lock.
-type Keeper struct {
+type Restorer struct {
 	Operator
 
 	Lock     Lock
@@ -67,7 +67,7 @@ type kept struct {
 }
 
 // Start implements manager.Runnable. The manager calls Start when it becomes the leader.
-func (k *Keeper) Start(ctx context.Context) error {
+func (k *Restorer) Start(ctx context.Context) error {
 	ticker := time.NewTicker(k.Every)
 	defer ticker.Stop()
 	k.kept = map[string]kept{}
@@ -86,7 +86,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 }
 
 // keep checks one cluster, and brings its OSDs back if they are orphaned.
-func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
+func (k *Restorer) keep(ctx context.Context, cluster settings.Cluster) error {
 	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
 		return err
@@ -120,7 +120,7 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 // restore unsets noup for the OSDs in a journal, on behalf of the object that stopped them. Once these OSDs are
 // up, it also releases that object's lock, unless the parameter working says that the object may still be
 // running.
-func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
+func (k *Restorer) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := Names(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s keeps %s down, and the operator config names no identity that may unset noup: "+
@@ -130,7 +130,7 @@ func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tu
 	if err != nil {
 		return err
 	}
-	// The Keeper acts for the object that stopped the OSDs. If another object has the lock, that object
+	// The Restorer acts for the object that stopped the OSDs. If another object has the lock, that object
 	// brings the OSDs back before anything else.
 	holder := left.Sweep.Ref()
 	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
@@ -151,7 +151,7 @@ func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tu
 
 // isOverdue reports whether an outage has passed its deadline, or belongs to an earlier manager and has not
 // ended within orphanedAfter.
-func (k *Keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
+func (k *Restorer) isOverdue(j *tuning.Journal, now time.Time) bool {
 	if j.Done() {
 		return false // noup is unset, and the object waits for the OSDs to come up.
 	}
@@ -161,7 +161,7 @@ func (k *Keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 
 // isAtWork reports whether the object that stopped the OSDs is running or being deleted. In any other
 // state, the object does not bring its OSDs back.
-func (k *Keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
+func (k *Restorer) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
 	var err error
@@ -184,7 +184,7 @@ func (k *Keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 
 // engine returns the tuning.Engine for the journal of a cluster. It makes a new one for a new journal, and if
 // monitors or keys have changed.
-func (k *Keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
+func (k *Restorer) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
 	stopper, err := k.Rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
 	if err != nil {
 		return nil, err

@@ -53,9 +53,9 @@ func (fixedRook) Connection(_ context.Context, _ settings.Cluster, name string) 
 	return ceph.Connection{User: name}, nil
 }
 
-// keepersWorld has an OSD down for a benchmark, and a keeper that watches it.
-type keepersWorld struct {
-	*Keeper
+// restorersWorld has an OSD down for a benchmark, and a restorer that watches it.
+type restorersWorld struct {
+	*Restorer
 	t       *testing.T
 	ceph    *cephtest.Cluster
 	store   *tuning.Memory
@@ -64,7 +64,7 @@ type keepersWorld struct {
 	cluster settings.Cluster
 }
 
-func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
+func newRestorersWorld(t *testing.T, objects ...client.Object) *restorersWorld {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -75,9 +75,9 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 		a.OSDMap = ceph.OSDMap{FSID: fsid, OSDs: []ceph.OSDState{{Up: true}, {ID: 1, Up: true}, {ID: 2, Up: true}}}
 		a.Keys, a.Errors = map[string]string{}, map[string]error{}
 	})
-	w := &keepersWorld{t: t, ceph: cluster, store: &tuning.Memory{}, holders: &holders{}, clock: begin}
+	w := &restorersWorld{t: t, ceph: cluster, store: &tuning.Memory{}, holders: &holders{}, clock: begin}
 	w.cluster = settings.Cluster{Namespace: "rook-ceph", Name: "my-cluster", Identities: settings.Identities{Observer: "observer", OSDStopper: "stopper"}}
-	w.Keeper = &Keeper{
+	w.Restorer = &Restorer{
 		Operator: Operator{
 			Ceph: w.ceph, Rook: fixedRook{}, Store: w.store, Writer: "this", Doubts: &tuning.Doubts{},
 			Now: func() time.Time { return w.clock }, Reached: func(tuning.Step) error { return nil },
@@ -88,7 +88,7 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 }
 
 // stop takes OSDs down for a benchmark, as a manager does: osd.2 unless others are given.
-func (w *keepersWorld) stop(name, writer string, until time.Time, osds ...int) {
+func (w *restorersWorld) stop(name, writer string, until time.Time, osds ...int) {
 	w.t.Helper()
 	if len(osds) == 0 {
 		osds = []int{2}
@@ -111,8 +111,8 @@ func (w *keepersWorld) stop(name, writer string, until time.Time, osds ...int) {
 	}
 }
 
-// after advances the clock. The keeper looks twice a minute meanwhile.
-func (w *keepersWorld) after(d time.Duration) error {
+// after advances the clock. The restorer looks twice a minute meanwhile.
+func (w *restorersWorld) after(d time.Duration) error {
 	var err error
 	for end := w.clock.Add(d); w.clock.Before(end); {
 		w.clock = w.clock.Add(30 * time.Second)
@@ -121,7 +121,7 @@ func (w *keepersWorld) after(d time.Duration) error {
 	return err
 }
 
-func (w *keepersWorld) up() (up bool) {
+func (w *restorersWorld) up() (up bool) {
 	w.ceph.Change(func(a *cephtest.Answers) { up = a.OSDMap.OSDs[2].Up && len(a.OSDMap.OSDs[2].Flags) == 0 })
 	return up
 }
@@ -133,7 +133,7 @@ func ofBenchmark(working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
 	return b
 }
 
-func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
+func TestRestorerUnsetsOrphanedNoup(t *testing.T) {
 	later := begin.Add(time.Hour)
 	for name, tc := range map[string]struct {
 		objects []client.Object
@@ -141,7 +141,7 @@ func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
 		until   time.Time
 		after   time.Duration
 		wantUp  bool
-		// wantGiven says whether the keeper releases the lock. A running benchmark releases it
+		// wantGiven says whether the restorer releases the lock. A running benchmark releases it
 		// itself.
 		wantGiven bool
 	}{
@@ -156,7 +156,7 @@ func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
 		"by an earlier manager, and it is gone":    {nil, "earlier", later, 90 * time.Second, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newKeepersWorld(t, tc.objects...)
+			w := newRestorersWorld(t, tc.objects...)
 			w.stop("a", tc.writer, tc.until)
 			if err := w.after(tc.after); err != nil {
 				t.Fatal(err)
@@ -178,9 +178,9 @@ func namesake() *v1alpha1.CephBenchmark {
 	return b
 }
 
-// The keeper must not act for one benchmark in the name of another one that is long gone.
-func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
-	w := newKeepersWorld(t)
+// The restorer must not act for one benchmark in the name of another one that is long gone.
+func TestTheRestorerActsForTheBenchmarkOfTheJournal(t *testing.T) {
+	w := newRestorersWorld(t)
 	for _, name := range []string{"a", "b"} {
 		w.stop(name, "this", begin.Add(time.Hour))
 		if err := w.after(time.Minute); err != nil || !w.up() {
@@ -193,8 +193,8 @@ func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
 }
 
 // The second manager that died may also have sent a request.
-func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
-	w := newKeepersWorld(t)
+func TestTheRestorerWaitsForEachEarlierManager(t *testing.T) {
+	w := newRestorersWorld(t)
 	w.stop("a", "earlier", begin.Add(time.Hour))
 	if err := w.after(2 * time.Minute); err != nil || !w.up() {
 		t.Fatalf("up: %t, %v", w.up(), err)
@@ -208,10 +208,10 @@ func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 	}
 }
 
-// An owner that cannot be read may be running. So the keeper brings its OSDs up, but does not
+// An owner that cannot be read may be running. So the restorer brings its OSDs up, but does not
 // release its lock.
-func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
-	w := newKeepersWorld(t)
+func TestRestorerUnsetsNoupOfUnreadableOwner(t *testing.T) {
+	w := newRestorersWorld(t)
 	w.Reader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("cephbenchmarks").GroupResource(), "a", nil)
@@ -223,8 +223,8 @@ func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 	}
 }
 
-func TestKeeperNamesManualCommandWithoutIdentity(t *testing.T) {
-	w := newKeepersWorld(t)
+func TestRestorerNamesManualCommandWithoutIdentity(t *testing.T) {
+	w := newRestorersWorld(t)
 	w.stop("a", "this", begin.Add(time.Hour), 1, 2)
 	w.cluster.Identities.OSDStopper = ""
 	if err := w.after(time.Minute); err == nil || !strings.Contains(err.Error(), "`ceph osd unset-group noup osd.1 osd.2`") {

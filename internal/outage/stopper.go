@@ -83,14 +83,14 @@ func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.
 // clean. Each call does only one of these things, because queries cost processor time on a node that may also
 // serve clients.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
-	at, err := s.observer(ctx)
+	connection, err := s.observer(ctx)
 	if err != nil {
 		return err
 	}
 	switch {
 	case s.Up.IsZero():
 		asked := s.Now()
-		if s.osdMap, err = s.Ceph.OSDMap(ctx, at); err == nil {
+		if s.osdMap, err = s.Ceph.OSDMap(ctx, connection); err == nil {
 			s.osdMapAt = asked
 		}
 		return err
@@ -99,7 +99,7 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 		s.closed = err == nil
 		return err
 	case clean:
-		s.recoveredLast, _ = s.Ceph.Recovered(ctx, at) // If this fails, the number of recovered objects is unknown.
+		s.recoveredLast, _ = s.Ceph.Recovered(ctx, connection) // If this fails, the number of recovered objects is unknown.
 	}
 	return nil
 }
@@ -109,12 +109,12 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 // that nothing was stopped, and that the caller may retry. If the stop itself fails, StopOSDs sets Failed
 // instead of returning an error, because a stop must not be retried.
 func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
-	why, err := s.whyNot(ctx, p, known)
+	reason, err := s.whyNot(ctx, p, known)
 	if err != nil {
 		return err
 	}
-	if why != "" {
-		s.Failed, s.Refused = why, true
+	if reason != "" {
+		s.Failed, s.Refused = reason, true
 		return nil
 	}
 	if err := s.markDown(ctx, p); err != nil {
@@ -126,27 +126,27 @@ func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 // whyNot reads the state of the cluster right before the stop, and returns a reason against the
 // stop, or "".
 func (s Stopper) whyNot(ctx context.Context, p Plan, c Cluster) (string, error) {
-	at, err := s.observer(ctx)
+	connection, err := s.observer(ctx)
 	if err != nil {
 		return "", err
 	}
-	if c.OSDMap, err = s.Ceph.OSDMap(ctx, at); err != nil {
+	if c.OSDMap, err = s.Ceph.OSDMap(ctx, connection); err != nil {
 		return "", err
 	}
-	if c.PGs, err = s.Ceph.PGsOn(ctx, at, p.OSDs...); err != nil {
+	if c.PGs, err = s.Ceph.PGsOn(ctx, connection, p.OSDs...); err != nil {
 		return "", err
 	}
-	if c.Config, err = s.Ceph.ConfigDump(ctx, at); err != nil {
+	if c.Config, err = s.Ceph.ConfigDump(ctx, connection); err != nil {
 		return "", err
 	}
-	if c.Stop, err = s.Ceph.OKToStop(ctx, at, p.OSDs...); err != nil {
+	if c.Stop, err = s.Ceph.OKToStop(ctx, connection, p.OSDs...); err != nil {
 		return "", err
 	}
-	if c.Status, err = s.Ceph.Status(ctx, at); err != nil {
+	if c.Status, err = s.Ceph.Status(ctx, connection); err != nil {
 		return "", err
 	}
 	s.status = c.Status
-	s.recovered, _ = s.Ceph.Recovered(ctx, at) // If this fails, the number of recovered objects is unknown.
+	s.recovered, _ = s.Ceph.Recovered(ctx, connection) // If this fails, the number of recovered objects is unknown.
 	return p.Refuse(c, s.Now()), nil
 }
 
@@ -182,7 +182,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 	}
 	before := s.Now()
 	report, err := s.engine.Restore(ctx)
-	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+	if wait, ok := errors.AsType[*tuning.WaitError](err); ok {
 		return max(wait.Until.Sub(before), reconcile.AtOnce), nil // Wait, because a change that is still in flight could undo the restore.
 	}
 	if err != nil {
@@ -251,11 +251,11 @@ func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error)
 	if !inCeph {
 		return s.Store.Load(ctx, s.FSID)
 	}
-	at, err := s.observer(ctx)
+	connection, err := s.observer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.journals(at).Load(ctx, s.FSID)
+	return s.journals(connection).Load(ctx, s.FSID)
 }
 
 func (s Stopper) restore(ctx context.Context) (reconcile.Wait, error) {

@@ -213,11 +213,11 @@ func compare(was, is map[string]string) []string {
 	var differences []string
 	for _, name := range slices.Sorted(maps.Keys(union(was, is))) {
 		before, had := was[name]
-		after, has := is[name]
+		after, ok := is[name]
 		switch {
 		case !had:
 			differences = append(differences, fmt.Sprintf("%s: %s, and was absent before", name, after))
-		case !has:
+		case !ok:
 			differences = append(differences, fmt.Sprintf("%s: was %s, and is absent now", name, before))
 		case before != after:
 			differences = append(differences, fmt.Sprintf("%s: %s, and was %s", name, after, before))

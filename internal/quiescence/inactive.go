@@ -35,12 +35,12 @@ func HasInactive(s *ceph.Status) bool {
 
 // Next adds a sample of placement groups. It returns the new state, and a danger if placement groups have
 // been inactive for longer than PeeringGrace.
-func (i Inactive) Next(at time.Time, pgs []ceph.PG) (Inactive, *Danger) {
+func (i Inactive) Next(moment time.Time, pgs []ceph.PG) (Inactive, *Danger) {
 	known := i.since
-	if at.Sub(i.looked) > maxLookGap {
+	if moment.Sub(i.looked) > maxLookGap {
 		known = nil
 	}
-	next := Inactive{looked: at, since: map[string]time.Time{}}
+	next := Inactive{looked: moment, since: map[string]time.Time{}}
 	var stay []string
 	for _, pg := range pgs {
 		if pg.State == "" || !ceph.PGState(pg.State).IsInactive() {
@@ -48,10 +48,10 @@ func (i Inactive) Next(at time.Time, pgs []ceph.PG) (Inactive, *Danger) {
 		}
 		since, before := known[pg.ID]
 		if !before {
-			since = at
+			since = moment
 		}
 		next.since[pg.ID] = since
-		if at.Sub(since) > PeeringGrace {
+		if moment.Sub(since) > PeeringGrace {
 			stay = append(stay, fmt.Sprintf("%s (%s)", pg.ID, pg.State))
 		}
 	}

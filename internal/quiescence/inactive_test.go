@@ -39,11 +39,11 @@ func TestInactive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var so Inactive
-			at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+			moment := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 			for n, look := range tc.looks {
-				at = at.Add(look.after)
+				moment = moment.Add(look.after)
 				var danger *Danger
-				so, danger = so.Next(at, look.pgs)
+				so, danger = so.Next(moment, look.pgs)
 				want := tc.want
 				if n < len(tc.looks)-1 {
 					want = ""

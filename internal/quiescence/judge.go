@@ -180,19 +180,19 @@ type tally struct {
 	last        int // the index of the latest sample with the disturbance
 }
 
-func (t *tally) add(index int, at time.Time, s seen) {
+func (t *tally) add(index int, moment time.Time, s seen) {
 	action := s.action
 	if action == v1alpha1.DisturbanceAbort && !s.atOnce && (t.last < 0 || t.last != index-1) {
 		action = v1alpha1.DisturbanceInvalidate
 	}
 	d := &t.disturbance
 	if d.Samples == 0 {
-		*d = Disturbance{Kind: s.kind, Message: s.message, FirstSeen: at}
+		*d = Disturbance{Kind: s.kind, Message: s.message, FirstSeen: moment}
 	}
 	if severity(action) > severity(d.Action) {
 		d.Action = action
 	}
-	d.LastSeen = at
+	d.LastSeen = moment
 	d.Samples++
 	t.last = index
 }
@@ -295,14 +295,14 @@ func (o Observation) gap() *tally {
 	for _, sample := range o.Samples {
 		times = append(times, sample.Time)
 	}
-	for _, at := range append(times, o.End) {
-		if at.Sub(last) > MaxGap {
+	for _, moment := range append(times, o.End) {
+		if moment.Sub(last) > MaxGap {
 			return &tally{disturbance: Disturbance{
-				Kind: KindUnobserved, Action: v1alpha1.DisturbanceRecord, FirstSeen: last, LastSeen: at,
-				Message: fmt.Sprintf("the cluster was not observed for %v", at.Sub(last).Round(time.Second)),
+				Kind: KindUnobserved, Action: v1alpha1.DisturbanceRecord, FirstSeen: last, LastSeen: moment,
+				Message: fmt.Sprintf("the cluster was not observed for %v", moment.Sub(last).Round(time.Second)),
 			}}
 		}
-		last = maxTime(last, at)
+		last = maxTime(last, moment)
 	}
 	return nil
 }

@@ -40,15 +40,15 @@ func OutageWarnings() []string {
 }
 
 // covers reports whether an observation at a given time may be an effect of the outage.
-func (d *Outage) covers(at time.Time) bool {
-	return d != nil && !d.Begin.IsZero() && !at.Before(d.Begin.Add(-lookTime)) && (d.Clean.IsZero() || !at.After(d.Clean.Add(recoveryTail)))
+func (d *Outage) covers(moment time.Time) bool {
+	return d != nil && !d.Begin.IsZero() && !moment.Before(d.Begin.Add(-lookTime)) && (d.Clean.IsZero() || !moment.After(d.Clean.Add(recoveryTail)))
 }
 
 // peers reports whether placement groups may be inactive at a given time because of the
 // outage.
-func (d *Outage) peers(at time.Time) bool {
+func (d *Outage) peers(moment time.Time) bool {
 	for _, change := range []time.Time{d.Stop, d.NoupUnset} {
-		if !change.IsZero() && !at.Before(change.Add(-lookTime)) && at.Sub(change) <= PeeringGrace {
+		if !change.IsZero() && !moment.Before(change.Add(-lookTime)) && moment.Sub(change) <= PeeringGrace {
 			return true
 		}
 	}
@@ -56,11 +56,11 @@ func (d *Outage) peers(at time.Time) bool {
 }
 
 // warnings returns the codes that are expected at a given time.
-func (d *Outage) warnings(at time.Time) []string {
+func (d *Outage) warnings(moment time.Time) []string {
 	switch {
-	case !d.covers(at):
+	case !d.covers(moment):
 		return nil
-	case d.peers(at) || d.Out:
+	case d.peers(moment) || d.Out:
 		return append(OutageWarnings(), "PG_AVAILABILITY")
 	}
 	return OutageWarnings()
@@ -70,18 +70,18 @@ func (d *Outage) warnings(at time.Time) []string {
 // outage or its recovery than the outage explains, the run is aborted, because another copy of the same data may
 // be lost.
 func (d *Outage) remainder(previous *Sample, sample Sample, all []seen) []seen {
-	at := sample.Time
-	if !d.covers(at) {
+	moment := sample.Time
+	if !d.covers(moment) {
 		return all
 	}
 	// Placement groups peer at the beginning and at the end of a data movement. Peering ends before
 	// the next sample, so inactive placement groups in two consecutive samples have another cause.
 	moves := d.Out && !hasInactive(previous)
 	all = slices.DeleteFunc(all, func(s seen) bool {
-		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && (moves || d.peers(at))
+		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && (moves || d.peers(moment))
 	})
-	if why := d.unexplained(at, sample.Status); why != "" {
-		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceAbort, atOnce: true, message: why})
+	if reason := d.unexplained(moment, sample.Status); reason != "" {
+		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceAbort, atOnce: true, message: reason})
 	}
 	return all
 }
@@ -93,9 +93,9 @@ func hasInactive(s *Sample) bool {
 // unexplained describes missing OSDs that the outage does not explain; "" if it explains all. Once the OSDs
 // of the outage were seen up, all OSDs have to stay up. Otherwise an OSD that fails during the recovery
 // would count as one of the outage's OSDs.
-func (d *Outage) unexplained(at time.Time, status *ceph.Status) string {
+func (d *Outage) unexplained(moment time.Time, status *ceph.Status) string {
 	down, in := d.OSDs, d.InOSDs
-	if !d.Up.IsZero() && at.After(d.Up) {
+	if !d.Up.IsZero() && moment.After(d.Up) {
 		down = 0
 	}
 	if d.Out {

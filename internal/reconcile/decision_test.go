@@ -77,7 +77,7 @@ func TestFoundReasonsAreLoggedOnce(t *testing.T) {
 
 func TestDecisionLogsAllFields(t *testing.T) {
 	var line string
-	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, said string) { line = said }, funcr.Options{}))
+	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, message string) { line = message }, funcr.Options{}))
 	(&Log{}).Note(ctx, object("u"), Decision{RunID: "a", Run: 2, Rule: "nextMove", Step: "Move", Detail: "Start r2-p1", Reason: "Running"})
 	for _, want := range []string{
 		`"object"="ns/b"`, `"runID"="a"`, `"run"=2`, `"rule"="nextMove"`, `"step"="Move"`, `"detail"="Start r2-p1"`, `"reason"="Running"`,

@@ -16,12 +16,12 @@ const finalizer = "cephtune.dev/test"
 func TestFinalizerIsAddedAndRemoved(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(object("")).Build()
 	o := &corev1.ConfigMap{}
-	for _, has := range []bool{true, true, false, false} { // Each is done twice: the second time changes nothing.
+	for _, ok := range []bool{true, true, false, false} { // Each is done twice: the second time changes nothing.
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(object("")), o); err != nil {
 			t.Fatal(err)
 		}
 		change := RemoveFinalizer
-		if has {
+		if ok {
 			change = AddFinalizer
 		}
 		if err := change(t.Context(), c, o, finalizer); err != nil {
@@ -30,8 +30,8 @@ func TestFinalizerIsAddedAndRemoved(t *testing.T) {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
 			t.Fatal(err)
 		}
-		if got := controllerutil.ContainsFinalizer(o, finalizer); got != has {
-			t.Errorf("it has the finalizer: %t, want %t", got, has)
+		if got := controllerutil.ContainsFinalizer(o, finalizer); got != ok {
+			t.Errorf("it has the finalizer: %t, want %t", got, ok)
 		}
 	}
 }

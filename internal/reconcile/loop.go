@@ -117,7 +117,7 @@ func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (
 	known.log.Note(ctx, object, l.Describe(seen, next))
 	effect, memory, failure := l.Act(ctx, seen, next)
 	run.memory = memory
-	run.headway.Note(next.Step, next.Patience.For, effect.Outcome.Message, effect.Waits, failure, now)
+	run.headway.Note(next.Step, next.Deadline.For, effect.Outcome.Message, effect.Waits, failure, now)
 	known.log.Found(ctx, object, effect.Outcome.Reason, effect.Outcome.Message)
 	if err := errors.Join(failure, l.record(ctx, object, l.StatusAfter(seen, memory, next, effect, failure), next.Step, effect, &run.headway, now)); err != nil {
 		return ctrl.Result{}, err

@@ -50,15 +50,15 @@ type Plan[D any] struct {
 	Progress string
 	// Again is the longest time until the next pass; 0 if only an event starts one.
 	Again time.Duration
-	// Patience limits how long the object may wait for the same event.
-	Patience Patience
+	// Deadline limits how long the object may wait for the same event.
+	Deadline Deadline
 	Detail   D
 }
 
 // AtMost limits the wait of p, and gives it a name. If the wait takes longer than the duration within, the plan is
 // that for a wait with the outcome late.
 func (p Plan[D]) AtMost(within time.Duration, name string, late kstatus.Outcome) Plan[D] {
-	p.Patience = Patience{For: name, Within: within, Late: late}
+	p.Deadline = Deadline{For: name, Within: within, Late: late}
 	return p
 }
 
@@ -66,8 +66,8 @@ func (p Plan[D]) AtMost(within time.Duration, name string, late kstatus.Outcome)
 // plan that giveUp makes from the outcome for this case.
 func Decide[F, D any](rules []Rule[F, Plan[D]], seen F, headway Headway, now time.Time, giveUp func(F, kstatus.Outcome) Plan[D]) Plan[D] {
 	p, name, _ := First(rules, seen)
-	if p.Patience.IsOver(headway.Waiting, now) {
-		p = giveUp(seen, p.Patience.Late)
+	if p.Deadline.IsOver(headway.Waiting, now) {
+		p = giveUp(seen, p.Deadline.Late)
 	}
 	p.Rule = name
 	return p

@@ -20,9 +20,9 @@ func (w Wait) IsDone() bool { return w == Done }
 // be requested.
 const AtOnce = time.Millisecond
 
-// Patience limits how long a controller may wait for the same event, which should happen by itself. The zero
+// Deadline limits how long a controller may wait for the same event, which should happen by itself. The zero
 // value sets no limit.
-type Patience struct {
+type Deadline struct {
 	For    string // identifies the wait
 	Within time.Duration
 	Late   kstatus.Outcome // the outcome when the wait is too long
@@ -44,7 +44,7 @@ func (w *Waiting) Note(what string, now time.Time) bool {
 }
 
 // IsOver reports whether w is the wait that p limits, and has lasted longer than p allows.
-func (p Patience) IsOver(w Waiting, now time.Time) bool {
+func (p Deadline) IsOver(w Waiting, now time.Time) bool {
 	return p.Within != 0 && p.For == w.For && now.Sub(w.Since) > p.Within
 }
 

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-func TestPatienceIsOver(t *testing.T) {
+func TestDeadlineIsOver(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p := Patience{For: "cluster", Within: time.Minute}
+	p := Deadline{For: "cluster", Within: time.Minute}
 	for name, c := range map[string]struct {
-		patience Patience
+		deadline Deadline
 		waiting  Waiting
 		want     bool
 	}{
 		"too long":             {p, Waiting{For: "cluster", Since: now.Add(-61 * time.Second)}, true},
 		"not too long":         {p, Waiting{For: "cluster", Since: now.Add(-time.Minute)}, false},
 		"for something else":   {p, Waiting{For: "plan", Since: now.Add(-time.Hour)}, false},
-		"without any patience": {Patience{}, Waiting{Since: now.Add(-time.Hour)}, false},
+		"without any deadline": {Deadline{}, Waiting{Since: now.Add(-time.Hour)}, false},
 	} {
-		if got := c.patience.IsOver(c.waiting, now); got != c.want {
+		if got := c.deadline.IsOver(c.waiting, now); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}

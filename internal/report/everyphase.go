@@ -85,11 +85,11 @@ func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
 			if err != nil || !(value > 0) || m.Metric == v1alpha1.MetricLatencyMax {
 				continue // LatencyMax describes only one operation.
 			}
-			of := v1alpha1.MetricReference{Phase: phase.Name, Metric: m.Metric, Direction: m.Direction}
-			if o[of] == nil {
-				o[of] = map[int][]stats.Observation{}
+			reference := v1alpha1.MetricReference{Phase: phase.Name, Metric: m.Metric, Direction: m.Direction}
+			if o[reference] == nil {
+				o[reference] = map[int][]stats.Observation{}
 			}
-			o[of][e.Configuration] = append(o[of][e.Configuration], stats.Observation{Block: strconv.Itoa(e.Block), Value: value})
+			o[reference][e.Configuration] = append(o[reference][e.Configuration], stats.Observation{Block: strconv.Itoa(e.Block), Value: value})
 		}
 	}
 }
@@ -105,11 +105,11 @@ func (o observations) table(s *v1alpha1.CephTuningSweep) *Table {
 			table.Header = append(table.Header, c.Name)
 		}
 	}
-	for _, of := range o.references(s) {
-		base := o[of][0]
-		row := []string{FigureName(of), typical(of.Metric, base)}
+	for _, reference := range o.references(s) {
+		base := o[reference][0]
+		row := []string{FigureName(reference), typical(reference.Metric, base)}
 		for _, index := range candidates {
-			row = append(row, change(s, of.Metric, base, o[of][index]))
+			row = append(row, change(s, reference.Metric, base, o[reference][index]))
 		}
 		if len(base) > 0 {
 			table.Rows = append(table.Rows, row)
@@ -128,8 +128,8 @@ func (o observations) references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricR
 		return slices.IndexFunc(s.Spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == r.Phase })
 	}
 	all := make([]v1alpha1.MetricReference, 0, len(o))
-	for of := range o {
-		all = append(all, of)
+	for reference := range o {
+		all = append(all, reference)
 	}
 	slices.SortFunc(all, func(a, b v1alpha1.MetricReference) int {
 		switch {

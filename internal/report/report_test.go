@@ -351,8 +351,8 @@ func TestPagesNeedNothingElse(t *testing.T) {
 		}
 		text := string(page)
 		for _, never := range []string{"<script", "http://", "https://", "src=", "@import", "url(", "javascript:", "NaN", "Inf"} {
-			if at := strings.Index(strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, ""), never); at >= 0 {
-				t.Errorf("%s: %q in the page, at %d", name, never, at)
+			if index := strings.Index(strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, ""), never); index >= 0 {
+				t.Errorf("%s: %q in the page, at %d", name, never, index)
 			}
 		}
 		for _, picture := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(text, -1) {

@@ -141,8 +141,8 @@ func perSecond(s *archive.SwitchedSession, metric v1alpha1.Metric) []float64 {
 			from := (time.Duration(row.FromNanoseconds) - client.Offset).Seconds()
 			to := (time.Duration(row.ToNanoseconds) - client.Offset).Seconds()
 			rate := amountOf(row, metric) / (to - from)
-			for at := max(int(from), 0); at < seconds && float64(at) < to; at++ {
-				rates[at] += rate * (min(to, float64(at+1)) - max(from, float64(at)))
+			for index := max(int(from), 0); index < seconds && float64(index) < to; index++ {
+				rates[index] += rate * (min(to, float64(index+1)) - max(from, float64(index)))
 			}
 		}
 	}

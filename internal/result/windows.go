@@ -21,11 +21,11 @@ const maxWindows = 24 * 3600 / 5
 func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	var sum []LatencyWindow
 	for _, w := range a {
-		at := slices.IndexFunc(b, func(o LatencyWindow) bool { return o.StartSeconds == w.StartSeconds && o.EndSeconds == w.EndSeconds })
-		if at < 0 {
+		index := slices.IndexFunc(b, func(o LatencyWindow) bool { return o.StartSeconds == w.StartSeconds && o.EndSeconds == w.EndSeconds })
+		if index < 0 {
 			continue
 		}
-		both, err := AddHistograms(w.Histogram, b[at].Histogram)
+		both, err := AddHistograms(w.Histogram, b[index].Histogram)
 		if err != nil {
 			return nil, err
 		}

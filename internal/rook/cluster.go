@@ -114,9 +114,9 @@ func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (Cl
 }
 
 // getCluster reads a CephCluster into a struct, whose fields select what is decoded.
-func (a *Access) getCluster(ctx context.Context, o *unstructured.Unstructured, into any) error {
+func (a *Access) getCluster(ctx context.Context, o *unstructured.Unstructured, target any) error {
 	key := client.ObjectKeyFromObject(o)
-	err := get(ctx, a.reader, o, into)
+	err := get(ctx, a.reader, o, target)
 	switch {
 	case apierrors.IsNotFound(err):
 		return &Error{Reason: ReasonClusterMissing, Message: fmt.Sprintf("there is no CephCluster %s: set clusterRef to one that `kubectl get cephclusters -A` shows", key)}

@@ -76,10 +76,10 @@ func (c *Connections) Connection(ctx context.Context, cluster settings.Cluster, 
 
 // Forget drops a cached connection that Ceph has refused, so that the next call of Connection
 // reads it again.
-func (c *Connections) Forget(at ceph.Connection) {
+func (c *Connections) Forget(conn ceph.Connection) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	maps.DeleteFunc(c.known, func(_ client.ObjectKey, known connection) bool { return known.Connection == at })
+	maps.DeleteFunc(c.known, func(_ client.ObjectKey, known connection) bool { return known.Connection == conn })
 }
 
 func (c *Connections) remembered(key client.ObjectKey) (ceph.Connection, bool) {
@@ -132,14 +132,14 @@ func (c *Connections) image(ctx context.Context, cluster settings.Cluster) strin
 // monHost returns the monitors' addresses, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]. Rook
 // keeps them up to date and omits monitors that are out of quorum.
 func (c *Connections) monHost(ctx context.Context, namespace string) (string, error) {
-	at := client.ObjectKey{Namespace: namespace, Name: monitorsName}
+	key := client.ObjectKey{Namespace: namespace, Name: monitorsName}
 	secret := &corev1.Secret{}
-	if err := c.reader.Get(ctx, at, secret); err != nil && !apierrors.IsNotFound(err) {
-		return "", explain(err, "get", "Secret", at)
+	if err := c.reader.Get(ctx, key, secret); err != nil && !apierrors.IsNotFound(err) {
+		return "", explain(err, "get", "Secret", key)
 	}
 	monHost := word(secret.Data[keyMonHost])
 	if monHost == "" {
-		return "", &Error{Reason: ReasonClusterNotReady, Message: fmt.Sprintf("Secret %s has no %s: Rook has not created the cluster in that namespace yet", at, keyMonHost)}
+		return "", &Error{Reason: ReasonClusterNotReady, Message: fmt.Sprintf("Secret %s has no %s: Rook has not created the cluster in that namespace yet", key, keyMonHost)}
 	}
 	return monHost, nil
 }

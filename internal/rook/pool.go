@@ -75,7 +75,7 @@ type blockPool struct {
 // adopts a pool that exists in Ceph without a CephBlockPool, because Rook would take that pool over and
 // finally remove it. For this check, the OSD map must have been read after the previous scratch pool
 // disappeared.
-func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
+func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error) {
 	ready = true
 	for _, pool := range scratchPools(spec) {
 		waiting, err := a.ensure(ctx, pool, cluster, use, osdMap)
@@ -83,10 +83,10 @@ func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster
 			return false, "", err
 		}
 		if waiting != "" && ready {
-			ready, why = false, waiting
+			ready, reason = false, waiting
 		}
 	}
-	return ready, why, nil
+	return ready, reason, nil
 }
 
 // ensure creates one pool if it does not exist, and says what it waits for.
@@ -257,7 +257,7 @@ func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, o
 // Rook waits forever when it has to remove a pool that it could never create. If the OSD map still lacks
 // the pool a minute after the request to delete it, DeleteScratchPool removes Rook's finalizer. The OSD map
 // must be current. With a nil OSD map, the finalizer stays.
-func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
+func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		waiting, err := a.remove(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, owner, osdMap)
 		if err != nil || waiting != "" {

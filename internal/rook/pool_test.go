@@ -143,23 +143,23 @@ func (w *world) rookSays(phase string, names ...string) {
 
 func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by objectref.Ref, want bool, wantWhy string) {
 	w.t.Helper()
-	ready, why, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, ScratchUse{Owner: by}, &ceph.OSDMap{})
+	ready, reason, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, ScratchUse{Owner: by}, &ceph.OSDMap{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if ready != want || !strings.Contains(why, wantWhy) || want != (why == "") {
-		w.t.Fatalf("ready %t because %q, want %t with %q", ready, why, want, wantWhy)
+	if ready != want || !strings.Contains(reason, wantWhy) || want != (reason == "") {
+		w.t.Fatalf("ready %t because %q, want %t with %q", ready, reason, want, wantWhy)
 	}
 }
 
 func (w *world) wantDeleted(by objectref.Ref, m *ceph.OSDMap, want bool, wantWhy string) {
 	w.t.Helper()
-	gone, why, err := w.access.DeleteScratchPool(w.t.Context(), cluster, by, m)
+	gone, reason, err := w.access.DeleteScratchPool(w.t.Context(), cluster, by, m)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if gone != want || !strings.Contains(why, wantWhy) || want != (why == "") {
-		w.t.Fatalf("gone %t because %q, want %t with %q", gone, why, want, wantWhy)
+	if gone != want || !strings.Contains(reason, wantWhy) || want != (reason == "") {
+		w.t.Fatalf("gone %t because %q, want %t with %q", gone, reason, want, wantWhy)
 	}
 }
 
@@ -331,8 +331,8 @@ func TestScratchPoolThatContinues(t *testing.T) {
 	}
 	wantThere(true)
 	w.rookSays("Ready", settings.ScratchPool)
-	if ready, why, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{}); err != nil || !ready {
-		t.Errorf("the pool that is there is not used: %s, %v", why, err)
+	if ready, reason, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{}); err != nil || !ready {
+		t.Errorf("the pool that is there is not used: %s, %v", reason, err)
 	}
 	if there, err := w.access.HasScratchPool(t.Context(), cluster, objectref.Ref{UID: "other"}); err != nil || there {
 		t.Errorf("it is another's, too: %t, %v", there, err)

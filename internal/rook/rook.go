@@ -100,11 +100,11 @@ func object(kind, namespace, name string) *unstructured.Unstructured {
 }
 
 // get reads one of Rook's objects into a struct, whose fields select what is decoded.
-func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured, into any) error {
+func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured, target any) error {
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, target); err != nil {
 		return fmt.Errorf("read %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
 	}
 	return nil

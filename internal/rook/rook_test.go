@@ -60,14 +60,14 @@ func secret(name string, data map[string]string) *corev1.Secret {
 // on any error.
 func wantReason(t *testing.T, err error, reason, hint string) {
 	t.Helper()
-	problem, is := errors.AsType[*Error](err)
+	problem, ok := errors.AsType[*Error](err)
 	if reason == "" {
 		if err != nil {
 			t.Errorf("error %v, want none", err)
 		}
 		return
 	}
-	if !is || problem.Reason != reason || !strings.Contains(err.Error(), hint) {
+	if !ok || problem.Reason != reason || !strings.Contains(err.Error(), hint) {
 		t.Errorf("error %v, want reason %s and %q in it", err, reason, hint)
 	}
 }
@@ -338,8 +338,8 @@ func TestVersionsOfDaemonsThatDoNotMatterAreNoUpgrade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := info.Unsettled(); (why == "") != settled {
-			t.Errorf("%s: %q", daemon, why)
+		if reason := info.Unsettled(); (reason == "") != settled {
+			t.Errorf("%s: %q", daemon, reason)
 		}
 	}
 }

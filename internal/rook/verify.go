@@ -31,11 +31,11 @@ func VerifyPool(want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
 }
 
 func verifyOne(name, kind string, size int, params map[string]string, pools []ceph.Pool) []string {
-	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-	if at < 0 {
+	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+	if index < 0 {
 		return []string{fmt.Sprintf("Ceph has no pool %s", name)}
 	}
-	pool := pools[at]
+	pool := pools[index]
 	var differences []string
 	differ := func(format string, args ...any) {
 		differences = append(differences, "pool "+name+" "+fmt.Sprintf(format, args...))
@@ -75,12 +75,12 @@ func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 }
 
 func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
-	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
 	wanted, given := params[paramPGNum]
-	if at < 0 || !given {
+	if index < 0 || !given {
 		return false
 	}
-	pool := pools[at]
+	pool := pools[index]
 	return pool.AutoscaleMode == autoscalerOff && settledPGs(pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
 }
 

@@ -89,9 +89,9 @@ func (s *streams) text() string { return s.stdout.text() + s.stderr.text() }
 // lastLines returns the last lines of both streams, in at most limit bytes. Standard error gets up to three
 // quarters of the bytes.
 func (s *streams) lastLines(limit int) string {
-	why := s.stderr.lastLines(limit * 3 / 4)
-	what := s.stdout.lastLines(limit - len(why) - len("\n"))
-	return strings.Trim(what+"\n"+why, "\n")
+	reason := s.stderr.lastLines(limit * 3 / 4)
+	what := s.stdout.lastLines(limit - len(reason) - len("\n"))
+	return strings.Trim(what+"\n"+reason, "\n")
 }
 
 // clean converts bytes to valid UTF-8 of visible characters, newlines and tabs. It leaves out control

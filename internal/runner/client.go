@@ -219,7 +219,7 @@ func taskPath(id, verb string) string { return "/v1/tasks/" + url.PathEscape(id)
 // exchange sends the parameter value as JSON, and decodes the answer into the variable to which the parameter
 // into points. If value is nil, the request has no body. If into is nil, exchange discards the answer. Otherwise the
 // answer has at most the bytes that the parameter limit says.
-func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any, limit int64) error {
+func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, target any, limit int64) error {
 	var body []byte
 	if value != nil {
 		var err error
@@ -228,11 +228,11 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 		}
 	}
 	return c.request(ctx, wait, method, path, body, func(answer io.Reader) error {
-		if into == nil { // The connection can be reused only if the body was read.
+		if target == nil { // The connection can be reused only if the body was read.
 			_, err := readBounded(answer, maxRefusalBytes)
 			return err
 		}
-		return limits.Decode(answer, into, c.answerLimits(limit)) // Unknown fields are allowed, because a newer runner may send more.
+		return limits.Decode(answer, target, c.answerLimits(limit)) // Unknown fields are allowed, because a newer runner may send more.
 	})
 }
 

@@ -171,17 +171,17 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	}
 	defer stdout.Close() //nolint:errcheck // The file was read already, and is removed next.
 	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
-	var keeper parse.Keeper
+	var restorer parse.Restorer
 	to := io.MultiWriter(bounded, r.output.stdout)
-	if format, _ := engine.Lookup(m.Format); m.Snapshots && format.NewKeeper != nil {
-		keeper = format.NewKeeper(to)
-		to = keeper
+	if format, _ := engine.Lookup(m.Format); m.Snapshots && format.NewRestorer != nil {
+		restorer = format.NewRestorer(to)
+		to = restorer
 	}
 	if err := r.runTool(ctx, dir, to); err != nil {
 		return err
 	}
-	if keeper != nil {
-		_, _ = bounded.Write(keeper.Last()) // Write never fails.
+	if restorer != nil {
+		_, _ = bounded.Write(restorer.Last()) // Write never fails.
 	}
 	if err := bounded.complete(); err != nil && m.OutputFile == "" {
 		return badOutput("the output of %s could not be stored: %v", m.Argv[0], err)

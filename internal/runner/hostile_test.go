@@ -33,12 +33,12 @@ func repeat(w io.Writer, before, piece, after string, times int) {
 // server in the same process may take longer than one connection to a runner.
 func patient(t *testing.T, c Client) {
 	t.Helper()
-	over, is := c.(*client)
-	if !is {
+	over, ok := c.(*client)
+	if !ok {
 		t.Fatalf("the client is a %T", c)
 	}
-	transport, is := over.http.Transport.(*http.Transport)
-	if !is {
+	transport, ok := over.http.Transport.(*http.Transport)
+	if !ok {
 		t.Fatalf("its transport is a %T", over.http.Transport)
 	}
 	transport.DialContext, transport.TLSHandshakeTimeout = (&net.Dialer{}).DialContext, 0
@@ -147,10 +147,10 @@ func TestHostileLogsCostLittle(t *testing.T) {
 
 // This is the snapshot of the longest session, in which one task of each run has failed.
 func TestTheLargestSnapshotIsRead(t *testing.T) {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+	moment := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	var want Snapshot
 	for i := range 1500 {
-		status := task.Status{ID: fmt.Sprintf("tidy-r20-%063d", i), State: task.Done, StartTime: &at, EndTime: &at}
+		status := task.Status{ID: fmt.Sprintf("tidy-r20-%063d", i), State: task.Done, StartTime: &moment, EndTime: &moment}
 		if i%75 == 0 {
 			c := newCapture(task.MaxOutputBytes)
 			_, _ = io.WriteString(c, strings.Repeat("some words\n", 10_000))

@@ -261,8 +261,8 @@ func TestWhatAClientCannotHaveIsRefused(t *testing.T) {
 			c := servedWithin(t, nil, func(w http.ResponseWriter, _ *http.Request) { answer(w, tc.course) })
 			startedAgo(t, c, elapsed)
 			_, err := c.Course(t.Context(), "a", tc.from)
-			_, is := errors.AsType[*ViolationError](err)
-			if is != (tc.want != "") || !is && err != nil || is && !strings.Contains(err.Error(), tc.want) {
+			_, ok := errors.AsType[*ViolationError](err)
+			if ok != (tc.want != "") || !ok && err != nil || ok && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})

@@ -73,8 +73,8 @@ func served(t *testing.T, answer http.HandlerFunc) Client {
 // startedAgo makes a client believe that it started task a some time ago.
 func startedAgo(t *testing.T, c Client, ago time.Duration) {
 	t.Helper()
-	over, is := c.(*client)
-	if !is {
+	over, ok := c.(*client)
+	if !ok {
 		t.Fatalf("the client is a %T", c)
 	}
 	over.noteStart("a", time.Now().Add(-ago))
@@ -137,8 +137,8 @@ func TestRunnerMessagesLoseControlCharacters(t *testing.T) {
 // the log.
 func TestAStrangerWritesNoFrames(t *testing.T) {
 	r := run(t, options(t))
-	said := frameMagic + "begin id=r1-a bytes=1 sha256=" + strings.Repeat("0", 64) + " lines=1"
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{said}}}
+	message := frameMagic + "begin id=r1-a bytes=1 sha256=" + strings.Repeat("0", 64) + " lines=1"
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{message}}}
 	if connection, err := dialer.DialContext(t.Context(), "tcp", r.address); err == nil {
 		t.Fatal("it was let in", connection.Close())
 	}

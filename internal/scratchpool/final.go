@@ -13,14 +13,14 @@ import (
 // be placed as requested, that Rook refuses it, or that it is gone although earlier runs have used it. Final returns false
 // for other errors and for nil.
 func Final(err error) (kstatus.Outcome, bool) {
-	if problem, is := errors.AsType[*placement.Error](err); is {
+	if problem, ok := errors.AsType[*placement.Error](err); ok {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
 	}
-	problem, is := errors.AsType[*rook.Error](err)
+	problem, ok := errors.AsType[*rook.Error](err)
 	switch {
-	case is && problem.Reason == rook.ReasonScratchPoolGone:
+	case ok && problem.Reason == rook.ReasonScratchPoolGone:
 		return kstatus.Outcome{Reason: v1alpha1.ReasonScratchPoolGone, Message: problem.Error() + "."}, true
-	case is && problem.Reason == rook.ReasonPoolRefused:
+	case ok && problem.Reason == rook.ReasonPoolRefused:
 		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
 	}
 	return kstatus.Outcome{}, false

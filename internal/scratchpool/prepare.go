@@ -57,7 +57,7 @@ type Preparation struct {
 // Maker is the part of Rook that a preparation needs.
 type Maker interface {
 	Rook
-	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
+	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
 }
 
 // Preparer prepares the scratch pool of a session. In each pass, Observe gathers facts, [Rules] decide on
@@ -92,27 +92,27 @@ type View struct {
 // Observe reads what the next part of the preparation depends on. The placement groups of a new pool are
 // settled once they have been clean for the duration in the parameter settle.
 func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Time) (View, error) {
-	at, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Observer)
+	connection, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Observer)
 	if err != nil {
 		return View{}, err
 	}
 	var v View
 	if p.Want.OSDSelection != nil && p.chosen == nil {
-		if v.OSDs, err = p.Ceph.OSDTree(ctx, at); err != nil {
+		if v.OSDs, err = p.Ceph.OSDTree(ctx, connection); err != nil {
 			return View{}, err
 		}
 	}
-	if v.OSDMap, err = p.Ceph.OSDMap(ctx, at); err != nil {
+	if v.OSDMap, err = p.Ceph.OSDMap(ctx, connection); err != nil {
 		return View{}, err
 	}
 	if !p.ready {
 		return v, nil
 	}
-	if v.Status, err = p.Ceph.Status(ctx, at); err != nil {
+	if v.Status, err = p.Ceph.Status(ctx, connection); err != nil {
 		return View{}, err
 	}
 	if v.Settled = p.isSettled(v.Status, p.Use.Continues, settle, now); v.Settled {
-		if v.PGs, err = p.Ceph.PGs(ctx, at); err != nil {
+		if v.PGs, err = p.Ceph.PGs(ctx, connection); err != nil {
 			return View{}, err
 		}
 	}
@@ -155,7 +155,7 @@ func (p Preparer) choose(from []ceph.OSDLocation) error {
 // another spec or for other runs. With Use.Continues it does neither: if the pool is missing or was created for
 // another spec or other runs, it returns an error. It returns a wait until Rook calls the pool ready.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
-	ready, why, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
+	ready, reason, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
 	p.ready = ready && err == nil
 	problem, known := errors.AsType[*rook.Error](err)
 	switch {
@@ -166,7 +166,7 @@ func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wa
 	case err != nil || ready:
 		return reconcile.Done, err
 	}
-	return reconcile.Wait(cmp.Or(why, "Rook is creating the scratch pool.")), nil
+	return reconcile.Wait(cmp.Or(reason, "Rook is creating the scratch pool.")), nil
 }
 
 func (p Preparer) remove(ctx context.Context, removed reconcile.Wait) (reconcile.Wait, error) {

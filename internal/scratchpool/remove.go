@@ -25,14 +25,14 @@ const imagesWithin = 30 * time.Second
 type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
+	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
 }
 
 // Ceph is the part of Ceph's interface that a removal needs.
 type Ceph interface {
-	OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, error)
-	Images(ctx context.Context, at ceph.Connection, pool, prefix string) ([]string, error)
-	RemoveImage(ctx context.Context, at ceph.Connection, pool, image string) error
+	OSDMap(ctx context.Context, connection ceph.Connection) (*ceph.OSDMap, error)
+	Images(ctx context.Context, connection ceph.Connection, pool, prefix string) ([]string, error)
+	RemoveImage(ctx context.Context, connection ceph.Connection, pool, image string) error
 }
 
 // Remover removes scratch pools.
@@ -61,20 +61,20 @@ func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner obj
 	if waits, err := r.removeImages(ctx, cluster); !waits.IsDone() || err != nil {
 		return Remaining{Waits: waits}, err
 	}
-	at, err := r.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
+	connection, err := r.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
 	if err != nil {
 		return Remaining{}, err
 	}
-	osdMap, err := r.Ceph.OSDMap(ctx, at)
+	osdMap, err := r.Ceph.OSDMap(ctx, connection)
 	if err != nil {
 		return Remaining{}, err
 	}
-	gone, why, err := r.Rook.DeleteScratchPool(ctx, cluster, owner, osdMap)
+	gone, reason, err := r.Rook.DeleteScratchPool(ctx, cluster, owner, osdMap)
 	if err != nil || gone {
 		return Remaining{}, err
 	}
 	full := isFull(osdMap, settings.ScratchPool) || isFull(osdMap, settings.ScratchDataPool)
-	return Remaining{Waits: reconcile.Wait(strings.TrimSpace("The scratch pool is being removed. " + why)), Full: full}, nil
+	return Remaining{Waits: reconcile.Wait(strings.TrimSpace("The scratch pool is being removed. " + reason)), Full: full}, nil
 }
 
 // isFull reports whether Ceph refuses writes to a pool because it is full.
@@ -85,24 +85,24 @@ func isFull(osdMap *ceph.OSDMap, pool string) bool {
 func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, imagesWithin)
 	defer cancel()
-	at, err := r.Rook.Connection(ctx, cluster, cluster.Identities.IO)
+	connection, err := r.Rook.Connection(ctx, cluster, cluster.Identities.IO)
 	if err != nil {
 		return "", err
 	}
-	return RemoveImages(ctx, r.Ceph, at, settings.ScratchPool, ImagePrefix)
+	return RemoveImages(ctx, r.Ceph, connection, settings.ScratchPool, ImagePrefix)
 }
 
 // RemoveImages removes from a pool one image whose name begins with the given prefix. The Wait says how many
 // such images are left, or why the removal failed. It is Done if the pool had no such image, or does not exist.
-func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
-	images, err := c.Images(ctx, at, pool, prefix)
+func RemoveImages(ctx context.Context, c Ceph, connection ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
+	images, err := c.Images(ctx, connection, pool, prefix)
 	if IsNotFound(err) {
 		return reconcile.Done, nil // The pool does not exist.
 	}
 	if err != nil || len(images) == 0 {
 		return "", err
 	}
-	if err := c.RemoveImage(ctx, at, pool, images[0]); err != nil {
+	if err := c.RemoveImage(ctx, connection, pool, images[0]); err != nil {
 		return reconcile.Wait(fmt.Sprintf("Image %s/%s cannot be removed yet: %v", pool, images[0], err)), nil
 	}
 	return reconcile.Wait(fmt.Sprintf("Images left to remove in pool %s: %d.", pool, len(images)-1)), nil

@@ -59,7 +59,7 @@ type riskRule struct {
 
 // riskRules returns the rules in order. The first rule that matches a name counts.
 func riskRules() []riskRule {
-	never := func(names, why string) riskRule { return riskRule{regexp.MustCompile(names), RiskNever, why} }
+	never := func(names, reason string) riskRule { return riskRule{regexp.MustCompile(names), RiskNever, reason} }
 	return []riskRule{
 		never(`^(auth_|cephx_|key)`, "it decides who may use the cluster"),
 		never(`^(debug_|log_)`, "its logs slow OSDs down and fill disks"),
@@ -130,7 +130,7 @@ func PoolRisk(name string) (Risk, string) {
 // later window. A value affects a later window through stored data, data placement, or work that OSDs
 // postpone. Keep the reasons short: status.plan.designReason has at most 88 characters.
 func poolSwitches() map[string]poolSwitch {
-	never := func(why string) poolSwitch { return poolSwitch{why: why} }
+	never := func(reason string) poolSwitch { return poolSwitch{why: reason} }
 	const (
 		stored   = "later windows read what it stored"
 		recovers = "windows with recovery do not count"
@@ -167,7 +167,7 @@ type poolSwitch struct {
 
 // SwitchesInPool reports whether an option of a scratch pool can be switched under a running load, and why.
 // Options that poolSwitches does not list cannot be switched.
-func SwitchesInPool(name string) (can bool, why string) {
+func SwitchesInPool(name string) (can bool, reason string) {
 	if s, known := poolSwitches()[name]; known {
 		return s.can, s.why
 	}

@@ -55,16 +55,16 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 		names = slices.AppendSeq(names, maps.Keys(ec.Metadata.Parameters))
 	}
 	slices.Sort(names)
-	at := slices.IndexFunc(names, func(name string) bool {
+	index := slices.IndexFunc(names, func(name string) bool {
 		return slices.Contains([]string{
 			"eio", "nodelete", "nopgchange", "nosizechange", "crush_rule",
 			"bulk", "pg_autoscale_bias", "pg_num_max", "pg_num_min", "target_size_bytes", "target_size_ratio",
 		}, name)
 	})
-	if at < 0 {
+	if index < 0 {
 		return ""
 	}
-	return names[at]
+	return names[index]
 }
 
 // MayPlacePGs reports whether scratch pools may be confined to some OSDs.

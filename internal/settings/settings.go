@@ -134,13 +134,13 @@ const AnnotationBenchmark = "cephtune.dev/benchmark"
 
 // Cluster returns the entry of a cluster, or false if the config does not list it.
 func (s *Settings) Cluster(ref v1alpha1.ClusterReference) (Cluster, bool) {
-	at := slices.IndexFunc(s.Clusters, func(c Cluster) bool {
+	index := slices.IndexFunc(s.Clusters, func(c Cluster) bool {
 		return c.Namespace == ref.Namespace && c.Name == ref.Name
 	})
-	if at < 0 {
+	if index < 0 {
 		return Cluster{}, false
 	}
-	return s.Clusters[at], true
+	return s.Clusters[index], true
 }
 
 // ImagesFor returns the images of the benchmark pods of a cluster.

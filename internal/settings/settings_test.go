@@ -48,8 +48,8 @@ func TestRisksOfNewOptionsInCeph20(t *testing.T) {
 	}
 	for line := range strings.Lines(string(list)) {
 		name, want, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if got, why := ConfigRisk(name); string(got) != want {
-			t.Errorf("%s: %s (%s), want %s", name, got, why, want)
+		if got, reason := ConfigRisk(name); string(got) != want {
+			t.Errorf("%s: %s (%s), want %s", name, got, reason, want)
 		}
 	}
 }
@@ -77,8 +77,8 @@ func TestPoolOptionsThatSwitchLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%s: a reason of %d bytes", name, size)
 		}
 	}
-	if can, why := SwitchesInPool("target_max_objects"); can || why == "" {
-		t.Errorf("an option without an entry: %t, %q", can, why)
+	if can, reason := SwitchesInPool("target_max_objects"); can || reason == "" {
+		t.Errorf("an option without an entry: %t, %q", can, reason)
 	}
 }
 

@@ -52,10 +52,10 @@ func (c Cluster) StoresClass(class *storagev1.StorageClass) bool {
 // MaxVolumes returns the maximum size of all volumes that a benchmark may create from a StorageClass; zero if
 // it may create none. Without StorageClasses, that depends on whether the class is stored in the cluster.
 func (c Cluster) MaxVolumes(class string, stored bool) resource.Quantity {
-	at := slices.IndexFunc(c.StorageClasses, func(s StorageClass) bool { return s.Name == class })
+	index := slices.IndexFunc(c.StorageClasses, func(s StorageClass) bool { return s.Name == class })
 	switch {
-	case at >= 0:
-		return *cmp.Or(c.StorageClasses[at].MaxTotal, new(DefaultMaxTotal()))
+	case index >= 0:
+		return *cmp.Or(c.StorageClasses[index].MaxTotal, new(DefaultMaxTotal()))
 	case c.StorageClasses == nil && stored:
 		return DefaultMaxTotal()
 	}
@@ -66,11 +66,11 @@ func (c Cluster) MaxVolumes(class string, stored bool) resource.Quantity {
 // "" if it may create them. Foreign says of classes why they do not count as stored in the cluster; it is not
 // used if the operator config lists StorageClasses.
 func (c Cluster) RefuseVolumes(volumes []Volumes, foreign map[string]string) string {
-	at := slices.IndexFunc(volumes, func(v Volumes) bool { return c.refuses(v, foreign) })
-	if at < 0 {
+	index := slices.IndexFunc(volumes, func(v Volumes) bool { return c.refuses(v, foreign) })
+	if index < 0 {
 		return ""
 	}
-	first := volumes[at]
+	first := volumes[index]
 	var reason string
 	most := c.MaxVolumes(first.Class, foreign[first.Class] == "")
 	switch {

@@ -58,7 +58,7 @@ func TestDerivedKeysDiffer(t *testing.T) {
 		if err != nil || len(key) != 32 {
 			t.Fatalf("%s: %d bytes, %v", what, len(key), err)
 		}
-		if other, has := known[string(key)]; has {
+		if other, ok := known[string(key)]; ok {
 			t.Errorf("%s has the key of %s", what, other)
 		}
 		known[string(key)] = what

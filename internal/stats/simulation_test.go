@@ -76,9 +76,9 @@ func (w world) sweep(t *testing.T, rng *rand.Rand) []Assessment {
 func (w world) plainBlock(t *testing.T, rng *rand.Rand) map[int]float64 {
 	runs := w.runInOrder(t, rng, rng.Perm(w.candidates+1))
 	diffs := map[int]float64{}
-	for config, at := range runs.place {
+	for config, index := range runs.place {
 		if base, ok := runs.place[0]; ok && config > 0 {
-			diffs[config-1] = math.Log(runs.value[at]) - math.Log(runs.value[base])
+			diffs[config-1] = math.Log(runs.value[index]) - math.Log(runs.value[base])
 		}
 	}
 	return diffs
@@ -100,21 +100,21 @@ func (w world) controlledBlock(t *testing.T, rng *rand.Rand) map[int]float64 {
 	order = append(order, 0)
 	runs := w.runInOrder(t, rng, order)
 	var controls []Control
-	for at, config := range order {
-		if value, ok := runs.value[at]; ok && config == 0 {
-			controls = append(controls, Control{At: float64(at), Value: value})
+	for index, config := range order {
+		if value, ok := runs.value[index]; ok && config == 0 {
+			controls = append(controls, Control{At: float64(index), Value: value})
 		}
 	}
 	diffs := map[int]float64{}
-	for config, at := range runs.place {
+	for config, index := range runs.place {
 		if config == 0 {
 			continue
 		}
-		base, err := BaselineAt(controls, float64(at))
+		base, err := BaselineAt(controls, float64(index))
 		if err != nil {
 			t.Fatal(err)
 		}
-		diffs[config-1] = math.Log(runs.value[at]) - base
+		diffs[config-1] = math.Log(runs.value[index]) - base
 	}
 	return diffs
 }
@@ -128,10 +128,10 @@ type measured struct {
 func (w world) runInOrder(t *testing.T, rng *rand.Rand, order []int) measured {
 	out := measured{value: map[int]float64{}, place: map[int]int{}}
 	state := 0.3 * rng.NormFloat64() // days pass between blocks
-	for at, config := range order {
+	for index, config := range order {
 		state += w.step(rng)
 		if rate, ok := w.run(t, rng, config, state); ok {
-			out.value[at], out.place[config] = rate, at
+			out.value[index], out.place[config] = rate, index
 		}
 	}
 	return out

@@ -11,7 +11,7 @@ import (
 
 // Markers of the API cannot use constants, so each such bound is in the code a second time.
 func TestBoundsAreThoseOfTheSchema(t *testing.T) {
-	of := crd.Schema(t, root, "cephtuningsweeps")
+	schema := crd.Schema(t, root, "cephtuningsweeps")
 	for path, want := range map[string]int64{
 		"status.trials":                   sweep.MaxLedger,
 		"status.trials[].comparisons":     maxSwitched,
@@ -32,7 +32,7 @@ func TestBoundsAreThoseOfTheSchema(t *testing.T) {
 		"spec.quiescence.allowedWarnings": maxAllowedWarnings,
 		"spec.strategy.seed":              maxSeed,
 	} {
-		field := crd.Field(t, of, path)
+		field := crd.Field(t, schema, path)
 		var got int64
 		switch {
 		case field.MaxItems != nil:
@@ -51,7 +51,7 @@ func TestBoundsAreThoseOfTheSchema(t *testing.T) {
 // A sweep checks the values of the load before it creates a benchmark, which the API server would
 // refuse otherwise.
 func TestRangesOfTheLoadAreThoseOfTheSchema(t *testing.T) {
-	of := crd.Schema(t, root, "cephtuningsweeps")
+	schema := crd.Schema(t, root, "cephtuningsweeps")
 	for path, field := range map[string]v1alpha1.WorkloadField{
 		"clients.count":                   v1alpha1.WorkloadClients,
 		"phases[].fio.numJobs":            v1alpha1.WorkloadNumJobs,
@@ -60,7 +60,7 @@ func TestRangesOfTheLoadAreThoseOfTheSchema(t *testing.T) {
 		"phases[].radosBench.concurrency": v1alpha1.WorkloadConcurrency,
 		"phases[].rbdBench.ioThreads":     v1alpha1.WorkloadIOThreads,
 	} {
-		at, own := crd.Field(t, of, "spec.template."+path), boundOf(field)
+		at, own := crd.Field(t, schema, "spec.template."+path), boundOf(field)
 		if at.Minimum == nil || at.Maximum == nil || int64(*at.Minimum) != own.low || int64(*at.Maximum) != own.high {
 			t.Errorf("%s: the schema's range differs from %d to %d", path, own.low, own.high)
 		}

@@ -226,17 +226,17 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 		}
 	}
 	all := int64(0)
-	at := placeOf(t, datasetBytes)
+	where := placeOf(t, datasetBytes)
 	if continues {
-		at.DatasetOwner, at.DatasetThere = "block", true
+		where.DatasetOwner, where.DatasetThere = "block", true
 	}
-	for at.Client = range at.Clients {
-		all += engine.DatasetBytes(at, loads)
+	for where.Client = range where.Clients {
+		all += engine.DatasetBytes(where, loads)
 	}
-	at.DatasetOwner, at.DatasetThere = "", false
+	where.DatasetOwner, where.DatasetThere = "", false
 	if load, err := engine.BackgroundOf(&t); err == nil && load != nil {
-		at.Client, at.Clients, at.Image.Shared = 0, 1, false // The background load does not share its image.
-		all += engine.DatasetBytes(at, []engine.Load{load})
+		where.Client, where.Clients, where.Image.Shared = 0, 1, false // The background load does not share its image.
+		all += engine.DatasetBytes(where, []engine.Load{load})
 	}
 	return all
 }
@@ -247,19 +247,19 @@ func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<
 // placeOf describes where the clients of a template keep their data. It sets the fields that decide how much
 // the clients write. The names in the result are placeholders.
 func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
-	at := place.Place{
+	where := place.Place{
 		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,
 	}
 	switch target := t.Target; {
 	case target.ScratchPool != nil:
-		at.Pool, at.Image = "pool", place.ImageOf(target.ScratchPool.Image)
+		where.Pool, where.Image = "pool", place.ImageOf(target.ScratchPool.Image)
 	case target.ExistingPool != nil:
-		at.Pool, at.Image = "pool", place.ImageOf(target.ExistingPool.Image)
+		where.Pool, where.Image = "pool", place.ImageOf(target.ExistingPool.Image)
 	default:
-		at.Directory = "/data"
+		where.Directory = "/data"
 	}
-	at.Image.RolledBack = t.InitialState == v1alpha1.InitialStateRollback
-	return at
+	where.Image.RolledBack = t.InitialState == v1alpha1.InitialStateRollback
+	return where
 }
 
 // writtenPerSecond estimates how many bytes all clients together write per second in a phase.

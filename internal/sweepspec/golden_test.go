@@ -203,11 +203,11 @@ func (s story) play(t testing.TB) string {
 		}
 		standing.Write(status)
 		configuration := planner.Configurations()[next.Slot.Configuration]
-		entry, why := Observe(&object.Spec, next.Slot, ceph.run(t, object, len(ledger)+1, next.Slot, configuration))
+		entry, reason := Observe(&object.Spec, next.Slot, ceph.run(t, object, len(ledger)+1, next.Slot, configuration))
 		status.Trials = WriteLedger(append(ledger, entry), next)
 		fmt.Fprintf(&b, "%s %s, best %s %s: %s\n", ChildName(object, len(ledger)+1), configuration.Name, status.Best, status.Effect, jsonOf(t, status.Trials[len(ledger)]))
-		if why != "" {
-			fmt.Fprintf(&b, "  %s\n", why)
+		if reason != "" {
+			fmt.Fprintf(&b, "  %s\n", reason)
 		}
 	}
 	t.Fatal("the sweep does not end")

@@ -41,8 +41,8 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 	}
 	obstacles := notInterleaved(spec, facts, configurations)
 	auto := spec.Strategy.Design != v1alpha1.DesignInterleaved
-	if why := NotAutomatic(spec); auto && why != "" {
-		obstacles = append(obstacles, why)
+	if reason := NotAutomatic(spec); auto && reason != "" {
+		obstacles = append(obstacles, reason)
 	}
 	switch {
 	case len(obstacles) == 0:

@@ -36,9 +36,9 @@ type Evidence struct {
 // why the trial is invalid; it is "" for a valid one. If there are several reasons, Observe picks the one
 // that explains the others.
 func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
-	reason, mark, why, values := e.judge(spec)
+	reason, mark, cause, values := e.judge(spec)
 	const mib = 1 << 20
-	return NewEntry(slot, reason, mark, values, e.Seconds, (e.BytesWritten+mib-1)/mib), why
+	return NewEntry(slot, reason, mark, values, e.Seconds, (e.BytesWritten+mib-1)/mib), cause
 }
 
 func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.Mark, why string, values []float64) {
@@ -110,11 +110,11 @@ func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
 // above 0, or from a phase that was not steady, read returns the reason, also in words, instead. A latency of a
 // Saturated phase has no number: it is infinite.
 func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.TrialReason, string) {
-	at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
-	if at < 0 || phases[at].ValidRuns == 0 {
+	index := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
+	if index < 0 || phases[index].ValidRuns == 0 {
 		return 0, v1alpha1.TrialFailed, fmt.Sprintf("Phase %s has no result.", r.Phase)
 	}
-	phase := phases[at]
+	phase := phases[index]
 	if slices.Contains(phase.Marks, v1alpha1.MarkNotSteady) {
 		return 0, v1alpha1.TrialNotSteady, fmt.Sprintf("The warm-up of phase %s did not end.", r.Phase)
 	}

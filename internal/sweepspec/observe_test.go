@@ -116,9 +116,9 @@ func TestObserve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.evidence.Seconds, tc.evidence.BytesWritten = 75, 3<<20+1
 			slot := sweep.Slot{Block: 2, Attempt: 1, Position: 3, Configuration: 1}
-			got, why := Observe(spec, slot, tc.evidence)
-			if got.Validity() != tc.want || !strings.Contains(why, tc.wantWhy) || (why == "") != (tc.wantWhy == "") {
-				t.Errorf("%s because %q, want %s because %q", got.Validity(), why, tc.want, tc.wantWhy)
+			got, reason := Observe(spec, slot, tc.evidence)
+			if got.Validity() != tc.want || !strings.Contains(reason, tc.wantWhy) || (reason == "") != (tc.wantWhy == "") {
+				t.Errorf("%s because %q, want %s because %q", got.Validity(), reason, tc.want, tc.wantWhy)
 			}
 			if diff := cmp.Diff(tc.wantValues, got.Values); diff != "" {
 				t.Errorf("values (-want +got):\n%s", diff)

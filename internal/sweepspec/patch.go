@@ -33,11 +33,11 @@ const (
 func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string, scope v1alpha1.SweepScope) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	draft := func(kind, name string) *patchDraft {
-		at := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
-		if at < 0 {
-			at, drafts = len(drafts), append(drafts, &patchDraft{kind: kind, namespace: spec.ClusterRef.Namespace, name: name, settings: map[string]any{}})
+		index := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
+		if index < 0 {
+			index, drafts = len(drafts), append(drafts, &patchDraft{kind: kind, namespace: spec.ClusterRef.Namespace, name: name, settings: map[string]any{}})
 		}
-		return drafts[at]
+		return drafts[index]
 	}
 	for _, change := range AllChanges(spec, values) {
 		switch {

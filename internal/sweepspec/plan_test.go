@@ -182,12 +182,12 @@ func TestBytesWrittenByPhases(t *testing.T) {
 }
 
 func TestStrength(t *testing.T) {
-	for effect, says := range map[v1alpha1.Percent]string{
+	for effect, message := range map[v1alpha1.Percent]string{
 		"12.5%": "improvements of 12.5% and more",
 		"100%":  "allow more blocks",
 	} {
-		if got := Strength(&v1alpha1.SweepPlan{SmallestEffect: effect}); !strings.Contains(got, says) {
-			t.Errorf("of %s it says %q, want %q", effect, got, says)
+		if got := Strength(&v1alpha1.SweepPlan{SmallestEffect: effect}); !strings.Contains(got, message) {
+			t.Errorf("of %s it says %q, want %q", effect, got, message)
 		}
 	}
 }

@@ -40,12 +40,12 @@ func (r recommendation) String() string {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.rank(a), r.rank(b)) })
 	parts := []string{r.advice()}
-	for at, c := range order {
-		if at == mostNamed-1 && len(order) > mostNamed {
-			parts = append(parts, fmt.Sprintf("%d others: see the table.", len(order)-at))
+	for index, c := range order {
+		if index == mostNamed-1 && len(order) > mostNamed {
+			parts = append(parts, fmt.Sprintf("%d others: see the table.", len(order)-index))
 			break
 		}
-		finding := r.finding(c, at == 0) + "."
+		finding := r.finding(c, index == 0) + "."
 		if use, winner := strings.CutSuffix(parts[0], r.name(c)+"."); winner && use == useAdvice { // The advice has named the winner.
 			parts[0] = use + r.name(c) + ": " + finding
 			continue
@@ -193,8 +193,8 @@ func summaryOf(r recommendation, sentence, notes string) string {
 // WithRestored adds to the first line of a summary what became of the settings. It leaves a summary alone that
 // has the addition already, or has no room for it.
 func WithRestored(summary, restored string) string {
-	line, rest, has := strings.Cut(summary, "\n")
-	if restored == "" || !has || strings.HasSuffix(line, restored) || len(summary)+len(restored)+1 > maxSummary {
+	line, rest, ok := strings.Cut(summary, "\n")
+	if restored == "" || !ok || strings.HasSuffix(line, restored) || len(summary)+len(restored)+1 > maxSummary {
 		return summary
 	}
 	return line + " " + restored + "\n" + rest
@@ -219,8 +219,8 @@ func (m *marked) add(mark fitness.Mark, baseline bool) {
 
 // notes says whether a gain was withheld, whether most trials lacked CPU, and whether the offered rate is too
 // high, because the baseline misses it in most trials.
-func (m marked) notes(withheld bool, of string) string {
-	text, lacked := "", fmt.Sprintf("lients or their hosts lacked CPU in %d of %s. End other work on these hosts, and repeat the sweep.", m.starved, plural(m.all, of))
+func (m marked) notes(withheld bool, subject string) string {
+	text, lacked := "", fmt.Sprintf("lients or their hosts lacked CPU in %d of %s. End other work on these hosts, and repeat the sweep.", m.starved, plural(m.all, subject))
 	switch {
 	case withheld:
 		text = " The gain is not proven, because c" + lacked

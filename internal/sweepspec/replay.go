@@ -16,7 +16,7 @@ import (
 // KeptSession is a session with archived evidence.
 type KeptSession interface {
 	Number() int
-	Summarize(q session.Question) (summary session.Summary, has bool, err error)
+	Summarize(q session.Question) (summary session.Summary, ok bool, err error)
 	// Long returns the candidate of a session of long windows; 0 for a session of short windows.
 	Long() int
 	// Marked returns the mark of the session.
@@ -76,20 +76,20 @@ func Replay[K KeptSession](s *v1alpha1.CephTuningSweep, kept []K) (*Replayed, er
 
 func replaySession[K KeptSession](q session.Question, t v1alpha1.Trial, kept []K) ReplayedSession {
 	out := ReplayedSession{Trial: t}
-	at := slices.IndexFunc(kept, func(k K) bool { return k.Number() == int(t.Number) })
-	if at < 0 || t.Reason == v1alpha1.TrialInterrupted {
+	index := slices.IndexFunc(kept, func(k K) bool { return k.Number() == int(t.Number) })
+	if index < 0 || t.Reason == v1alpha1.TrialInterrupted {
 		return out
 	}
-	summary, has, err := kept[at].Summarize(q)
+	summary, ok, err := kept[index].Summarize(q)
 	if errors.Is(err, session.ErrNotKept) {
 		return out
 	}
-	summary.Mark = kept[at].Marked(q)
+	summary.Mark = kept[index].Marked(q)
 	cost := SessionCost{Seconds: int(t.DurationSeconds), MiB: t.WrittenMebibytes}
 	if t.EndTime != nil {
 		cost.Ended = t.EndTime.Time
 	}
-	out.Trial, out.Why = NewSessionTrial(int(t.Number), kept[at].Long() > 0, summary, has, err, cost)
+	out.Trial, out.Why = NewSessionTrial(int(t.Number), kept[index].Long() > 0, summary, ok, err, cost)
 	compared := out.Trial
 	if t.BaselineObjective == "" {
 		compared = withoutFigures(compared) // An earlier version wrote the ledger.

@@ -84,9 +84,9 @@ func concludeWith(t *testing.T, spec *Spec, planner *sweep.Planner, saturated fu
 		child := &v1alpha1.CephBenchmark{Status: v1alpha1.CephBenchmarkStatus{
 			Runs: []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid}}, Phases: []v1alpha1.PhaseResult{phase},
 		}}
-		entry, why := Observe(spec, next.Slot, Evidence{Child: child, Seconds: 60})
-		if why != "" {
-			t.Fatal(why)
+		entry, reason := Observe(spec, next.Slot, Evidence{Child: child, Seconds: 60})
+		if reason != "" {
+			t.Fatal(reason)
 		}
 		ledger = append(ledger, entry)
 	}

@@ -375,15 +375,15 @@ func (s *Sessions) Sentence() string {
 	if s.spec.Objective.Metric.LowerIsBetter() {
 		better, worse = "lower", a.Ratio > 1
 	}
-	says := fmt.Sprintf("is %s %s", f.Verdict, s.scopeText(f))
+	message := fmt.Sprintf("is %s %s", f.Verdict, s.scopeText(f))
 	switch {
 	case f.Verdict == stats.Inconclusive && worse:
-		says = "trails the baseline, not proven, " + s.scopeText(f)
+		message = "trails the baseline, not proven, " + s.scopeText(f)
 	case f.Verdict == stats.Inconclusive:
-		says = "leads, not proven, " + s.scopeText(f)
+		message = "leads, not proven, " + s.scopeText(f)
 	}
 	text := fmt.Sprintf("%s %s: %s times the baseline (%s to %s; %s is better), %s.",
-		name, says, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High), better, s.amount(f, best))
+		name, message, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High), better, s.amount(f, best))
 	return text + s.ofConstraints(f) + unseen(f) + s.caveat(f)
 }
 
@@ -458,17 +458,17 @@ const mostMissing = 1000
 // a sweep or a session cannot have so many, the text also says how to get a decision. If no number of pairs or
 // sessions up to mostMissing would decide, it says that more windows would not decide.
 func (s *Sessions) missing(f session.Finding) string {
-	m, of, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
+	m, subject, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
 	if f.Scope == switchback.Windows {
-		m.Needed, of = m.Needed*s.pairsOfGroup(), "pair of windows"
+		m.Needed, subject = m.Needed*s.pairsOfGroup(), "pair of windows"
 		most, more = fmt.Sprintf("a session has at most %d: use sessions: %d", switchback.LastLook, switchback.DefaultSessions), switchback.LastLook-f.Assessment.Runs*s.pairsOfGroup()
 	}
 	if m.Needed == 0 || m.Needed > mostMissing {
 		return " More windows would not decide."
 	}
-	text := fmt.Sprintf(" About %s would decide", countMore(m.Needed, of))
+	text := fmt.Sprintf(" About %s would decide", countMore(m.Needed, subject))
 	if m.Toward == stats.Equivalent && f.Scope == switchback.Windows {
-		text = fmt.Sprintf(" About %s would show that windows are equivalent", countMore(m.Needed, of))
+		text = fmt.Sprintf(" About %s would show that windows are equivalent", countMore(m.Needed, subject))
 	}
 	if m.Needed > more {
 		text += ", but " + most
@@ -476,11 +476,11 @@ func (s *Sessions) missing(f session.Finding) string {
 	return text + "."
 }
 
-func countMore(n int, of string) string {
+func countMore(n int, subject string) string {
 	if n == 1 {
-		return "1 more " + of
+		return "1 more " + subject
 	}
-	first, rest, _ := strings.Cut(of, " ")
+	first, rest, _ := strings.Cut(subject, " ")
 	return strings.TrimSpace(fmt.Sprintf("%d more %ss %s", n, first, rest))
 }
 
@@ -516,11 +516,11 @@ func (s *Sessions) pairsOfGroup() int {
 
 func ratioText(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
-func plural(n int, of string) string {
+func plural(n int, subject string) string {
 	if n == 1 {
-		return "1 " + of
+		return "1 " + subject
 	}
-	return fmt.Sprintf("%d %ss", n, of)
+	return fmt.Sprintf("%d %ss", n, subject)
 }
 
 // Judge implements [Design]. Before the last session, the outcome has no verdicts.

@@ -87,9 +87,9 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 		Objective: []switchback.Entry{entry(1, -1.203973), entry(2, 0)}, Mark: fitness.Throttled,
 		Constraints: [][]switchback.Entry{{entry(1, 0.1), entry(2, math.Log(412e6))}, {entry(1, math.Log(0.00057)), entry(2, 0.2)}},
 	}
-	trial, why := NewSessionTrial(3, false, want, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
-	if why != "" || trial.State != v1alpha1.TrialValid || trial.Windows != v1alpha1.WindowsShort || trial.DurationSeconds != maxSeconds || trial.WrittenMebibytes != maxMebibytes {
-		t.Errorf("%+v, %q", trial, why)
+	trial, reason := NewSessionTrial(3, false, want, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
+	if reason != "" || trial.State != v1alpha1.TrialValid || trial.Windows != v1alpha1.WindowsShort || trial.DurationSeconds != maxSeconds || trial.WrittenMebibytes != maxMebibytes {
+		t.Errorf("%+v, %q", trial, reason)
 	}
 	got, err := summaryOfTrial(&trial, 2)
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6)); err != nil || diff != "" {
@@ -116,9 +116,9 @@ func TestInvalidSessionsSayWhy(t *testing.T) {
 		"one long block counts": {true, nil, true, switchback.Entry{Groups: 1}, ""},
 		"uneven":                {true, nil, false, void, v1alpha1.TrialUneven},
 	} {
-		got, why := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.of}}, c.has, c.err, SessionCost{})
-		if got.Reason != c.want || (why == "") != (c.want == "") || (got.State == v1alpha1.TrialValid) != (c.want == "") {
-			t.Errorf("%s: %+v, %q", name, got, why)
+		got, reason := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.of}}, c.has, c.err, SessionCost{})
+		if got.Reason != c.want || (reason == "") != (c.want == "") || (got.State == v1alpha1.TrialValid) != (c.want == "") {
+			t.Errorf("%s: %+v, %q", name, got, reason)
 		}
 	}
 }
@@ -627,12 +627,12 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, out := sessionsInStatus(t, c.patch, c.entries)
-			says := out.Summary
-			if says == "" {
-				says = s.Progress().Summary
+			message := out.Summary
+			if message == "" {
+				message = s.Progress().Summary
 			}
-			if out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(says, c.says) {
-				t.Errorf("%s, %s, %d patches: %q", out.Verdict, out.Scope, len(out.Patches), says)
+			if out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(message, c.says) {
+				t.Errorf("%s, %s, %d patches: %q", out.Verdict, out.Scope, len(out.Patches), message)
 			}
 			if order, err := s.SessionPlan(); err != nil || order.Long != c.long || s.Long != c.long || (s.Stop == "") != (c.long > 0) {
 				t.Errorf("long windows of %d, stop %q, want those of %d: plan %+v, %v", s.Long, s.Stop, c.long, order, err)

@@ -33,11 +33,11 @@ func InvalidSession(number int, reason v1alpha1.TrialReason, cost SessionCost) v
 // [session.Evidence.Summarize] or, in a replay, of KeptSession.Summarize. The second result says in words why the trial
 // is invalid; "" if it is valid. A session is invalid for reasons that do not depend on its figures. Long says that it
 // has long windows.
-func NewSessionTrial(number int, long bool, summary session.Summary, has bool, err error, cost SessionCost) (t v1alpha1.Trial, why string) {
+func NewSessionTrial(number int, long bool, summary session.Summary, ok bool, err error, cost SessionCost) (t v1alpha1.Trial, reason string) {
 	switch {
 	case err != nil:
 		return InvalidSession(number, v1alpha1.TrialFailed, cost), err.Error()
-	case !has || summary.Objective[0].Groups < leastGroups(long):
+	case !ok || summary.Objective[0].Groups < leastGroups(long):
 		return InvalidSession(number, v1alpha1.TrialTooShort, cost), "too few of its windows count"
 	case summary.Objective[0].Void: // The entries of a session are all void, or none is.
 		return InvalidSession(number, v1alpha1.TrialUneven, cost), "windows of one setting were invalid more often than chance allows"

@@ -83,14 +83,14 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 // datasets counts a client's datasets. The result named shareable is the number of datasets that other runs can
 // reuse. The result named own is the number of the others.
 func datasets(spec *Spec) (shareable, own int) {
-	at := placeOf(spec.Template, 1<<30)
-	at.DatasetOwner = "block"
+	where := placeOf(spec.Template, 1<<30)
+	where.DatasetOwner = "block"
 	for _, phase := range spec.Template.Measured() {
 		load, err := engine.LoadOf(phase)
 		if err != nil {
 			continue // Another check reports the error.
 		}
-		for _, d := range load.Datasets(at) {
+		for _, d := range load.Datasets(where) {
 			if d.Shared {
 				shareable++
 			} else {

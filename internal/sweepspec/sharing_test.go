@@ -55,12 +55,12 @@ func TestWhatABlockShares(t *testing.T) {
 			if c.restarts {
 				restart = append(restart, "a")
 			}
-			dataset, why := datasetPer(spec, restart)
+			dataset, reason := datasetPer(spec, restart)
 			if pool := scratchPoolPer(spec); pool != c.pool || dataset != c.dataset {
 				t.Errorf("a pool per %q, a dataset per %q, want %q and %q", pool, dataset, c.pool, c.dataset)
 			}
-			if !strings.Contains(why, c.why) || (c.why == "") != (why == "") {
-				t.Errorf("because %q, want %q in it", why, c.why)
+			if !strings.Contains(reason, c.why) || (c.why == "") != (reason == "") {
+				t.Errorf("because %q, want %q in it", reason, c.why)
 			}
 		})
 	}

@@ -285,8 +285,8 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	slices.SortFunc(places, slices.Compare)
 	places = slices.CompactFunc(places, slices.Equal)
 	turn := func(values map[string]cephvalue.Value) int {
-		at, _ := slices.BinarySearchFunc(places, place(values), slices.Compare)
-		return at
+		index, _ := slices.BinarySearchFunc(places, place(values), slices.Compare)
+		return index
 	}
 	space.InTurn, space.BaselineTurn = true, turn(space.Baseline)
 	for i := range space.Bundles {

@@ -122,8 +122,8 @@ func headlineOf(metric v1alpha1.Metric, before, after string) string {
 
 // withoutUnit removes the unit of a figure if it is that of the next figure.
 func withoutUnit(text, next string) string {
-	number, unit, has := strings.Cut(text, " ")
-	if _, same, _ := strings.Cut(next, " "); has && unit == same {
+	number, unit, ok := strings.Cut(text, " ")
+	if _, same, _ := strings.Cut(next, " "); ok && unit == same {
 		return number
 	}
 	return text

@@ -31,36 +31,36 @@ func (e *DeniedError) Error() string {
 func (e *DeniedError) Unwrap() error { return e.Err }
 
 // denied wraps Ceph's denial of a change in a *DeniedError. It returns every other error unchanged.
-func denied(err error, of Setting, at ceph.Connection) error {
+func denied(err error, setting Setting, connection ceph.Connection) error {
 	if answer, answered := errors.AsType[*ceph.Error](err); answered && answer.Denied() {
-		return &DeniedError{Setting: of, User: at.User, Err: err}
+		return &DeniedError{Setting: setting, User: connection.User, Err: err}
 	}
 	return err
 }
 
 // capsFor returns the caps that a key needs to change and restore a setting, and the type of daemon that
 // checks them: mon or mgr.
-func capsFor(of Setting) (daemon string, grants []string) {
+func capsFor(setting Setting) (daemon string, grants []string) {
 	both := func(one, other, with string) []string {
 		return []string{fmt.Sprintf("allow command %q%s", one, with), fmt.Sprintf("allow command %q%s", other, with)}
 	}
-	switch of.Kind {
+	switch setting.Kind {
 	case KindBalancer:
 		return "mgr", both("balancer off", "balancer on", "")
 	case KindScrubFlag:
-		return "mon", both("osd set", "osd unset", " with key="+of.Option)
+		return "mon", both("osd set", "osd unset", " with key="+setting.Option)
 	case KindNoUp:
-		return "mon", both("osd set-group", "osd unset-group", " with flags="+of.Option)
+		return "mon", both("osd set-group", "osd unset-group", " with flags="+setting.Option)
 	case KindAutoscaler:
-		return "mon", []string{fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", of.Pool, optionAutoscaler)}
+		return "mon", []string{fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", setting.Pool, optionAutoscaler)}
 	case KindPoolOption:
-		return "mon", []string{fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", of.Pool, of.Option)}
+		return "mon", []string{fmt.Sprintf("allow command \"osd pool set\" with pool=%s var=%s", setting.Pool, setting.Option)}
 	default:
-		who := of.who().String()
-		if of.Mask != "" {
+		who := setting.who().String()
+		if setting.Mask != "" {
 			who = fmt.Sprintf("%q", who)
 		}
-		return "mon", both("config set", "config rm", fmt.Sprintf(" with who=%s name=%s", who, of.Option))
+		return "mon", both("config set", "config rm", fmt.Sprintf(" with who=%s name=%s", who, setting.Option))
 	}
 }
 

@@ -64,8 +64,8 @@ func TestAFullJournalIsRefusedAndRestored(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "vary fewer") {
 			t.Fatalf("value %d: %v", i, err)
 		}
-		if told := len(w.cluster.Calls("SetConfig")); told != i-1 {
-			t.Errorf("told %d values, want %d", told, i-1)
+		if count := len(w.cluster.Calls("SetConfig")); count != i-1 {
+			t.Errorf("told %d values, want %d", count, i-1)
 		}
 		break
 	}

@@ -279,12 +279,12 @@ const maxOriginals = 3
 func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
 	for range maxOriginals {
 		entry, _ := j.Entry(change.Setting)
-		of, now, err := e.look(ctx, entry)
+		setting, now, err := e.look(ctx, entry)
 		if err != nil {
 			return err
 		}
-		if of != change.Setting {
-			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
+		if setting != change.Setting {
+			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, setting.Pool, ErrPoolGone)
 		}
 		changed, err := j.confirm(change.Setting, now, untouched)
 		if err != nil || !changed {
@@ -388,42 +388,42 @@ func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, cha
 // set verifies the lock and sends a value to Ceph. The argument `original` says that the value is the
 // setting's original in the journal: no bounds apply to such a value. If the key lacks the caps, the error is
 // a *DeniedError.
-func (e *Engine) set(ctx context.Context, of Setting, to cephvalue.Value, original bool) error {
+func (e *Engine) set(ctx context.Context, setting Setting, to cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
 	}
 	fence.Restores = original
-	return e.send(ctx, fence, of, to)
+	return e.send(ctx, fence, setting, to)
 }
 
-func (e *Engine) send(ctx context.Context, fence ceph.Fence, of Setting, to cephvalue.Value) error {
-	err := e.sendVerb(ctx, fence, of, to)
+func (e *Engine) send(ctx context.Context, fence ceph.Fence, setting Setting, to cephvalue.Value) error {
+	err := e.sendVerb(ctx, fence, setting, to)
 	if ceph.Unsure(err) {
 		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))
 	}
-	return denied(err, of, e.cluster.Tuner)
+	return denied(err, setting, e.cluster.Tuner)
 }
 
-func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to cephvalue.Value) error {
-	at, value := e.cluster.Tuner, to.Text
+func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, setting Setting, to cephvalue.Value) error {
+	connection, value := e.cluster.Tuner, to.Text
 	switch {
-	case of.Kind == KindBalancer:
-		return e.ceph.SetBalancer(ctx, at, fence, to.Text == yes)
-	case of.Kind == KindScrubFlag:
-		return e.ceph.SetFlag(ctx, at, fence, of.Option, to.Set)
-	case of.Kind == KindNoUp:
-		return e.ceph.SetNoUp(ctx, at, fence, of.OSD, to.Set)
-	case of.Kind == KindAutoscaler:
-		return e.ceph.SetPoolOption(ctx, at, fence, of.Pool, optionAutoscaler, value)
-	case of.Kind == KindPoolOption && to.Set:
-		return e.ceph.SetPoolOption(ctx, at, fence, of.Pool, of.Option, value)
-	case of.Kind == KindPoolOption:
-		return e.ceph.UnsetPoolOption(ctx, at, fence, of.Pool, of.Option)
+	case setting.Kind == KindBalancer:
+		return e.ceph.SetBalancer(ctx, connection, fence, to.Text == yes)
+	case setting.Kind == KindScrubFlag:
+		return e.ceph.SetFlag(ctx, connection, fence, setting.Option, to.Set)
+	case setting.Kind == KindNoUp:
+		return e.ceph.SetNoUp(ctx, connection, fence, setting.OSD, to.Set)
+	case setting.Kind == KindAutoscaler:
+		return e.ceph.SetPoolOption(ctx, connection, fence, setting.Pool, optionAutoscaler, value)
+	case setting.Kind == KindPoolOption && to.Set:
+		return e.ceph.SetPoolOption(ctx, connection, fence, setting.Pool, setting.Option, value)
+	case setting.Kind == KindPoolOption:
+		return e.ceph.UnsetPoolOption(ctx, connection, fence, setting.Pool, setting.Option)
 	case to.Set:
-		return e.ceph.SetConfig(ctx, at, fence, of.who(), of.Option, value)
+		return e.ceph.SetConfig(ctx, connection, fence, setting.who(), setting.Option, value)
 	default:
-		return e.ceph.RemoveConfig(ctx, at, fence, of.who(), of.Option)
+		return e.ceph.RemoveConfig(ctx, connection, fence, setting.who(), setting.Option)
 	}
 }
 
@@ -434,24 +434,24 @@ func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
 
 // ReadFacts reads the facts that the settings need. It does not read other facts, because they may be
 // unavailable: for example, the balancer's state cannot be read without an active ceph-mgr.
-func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settings []Setting) (Facts, error) {
+func ReadFacts(ctx context.Context, from ceph.Client, connection ceph.Connection, settings []Setting) (Facts, error) {
 	var facts Facts
 	var err error
 	needs := func(kinds ...Kind) bool {
 		return slices.ContainsFunc(settings, func(s Setting) bool { return slices.Contains(kinds, s.Kind) })
 	}
 	if needs(KindPoolOption, KindAutoscaler, KindScrubFlag, KindNoUp) {
-		if facts.OSDMap, err = from.OSDMap(ctx, at); err != nil {
+		if facts.OSDMap, err = from.OSDMap(ctx, connection); err != nil {
 			return Facts{}, err
 		}
 	}
 	if needs(KindConfig) {
-		if facts.Config, err = from.ConfigDump(ctx, at); err != nil {
+		if facts.Config, err = from.ConfigDump(ctx, connection); err != nil {
 			return Facts{}, err
 		}
 	}
 	if needs(KindBalancer) {
-		if facts.Balancer, err = from.Balancer(ctx, at); err != nil {
+		if facts.Balancer, err = from.Balancer(ctx, connection); err != nil {
 			return Facts{}, err
 		}
 	}

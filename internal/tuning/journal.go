@@ -154,37 +154,37 @@ func (j *Journal) Done() bool {
 }
 
 // Entry returns the entry of a setting.
-func (j *Journal) Entry(of Setting) (Entry, bool) {
-	at := j.index(of)
-	if at < 0 {
+func (j *Journal) Entry(setting Setting) (Entry, bool) {
+	index := j.index(setting)
+	if index < 0 {
 		return Entry{}, false
 	}
-	return j.Entries[at], true
+	return j.Entries[index], true
 }
 
-func (j *Journal) index(of Setting) int {
-	return slices.IndexFunc(j.Entries, func(e Entry) bool { return e.Setting == of })
+func (j *Journal) index(setting Setting) int {
+	return slices.IndexFunc(j.Entries, func(e Entry) bool { return e.Setting == setting })
 }
 
 // intend records that a setting is about to change. If the setting has no entry or a restored one, the
 // current value becomes the original. It is an error if the entry is closed in another state, or if another
 // client has changed the setting.
 func (j *Journal) intend(change Change, now cephvalue.Value) error {
-	at := j.index(change.Setting)
+	index := j.index(change.Setting)
 	fresh := Entry{
 		Setting: change.Setting, Type: change.Type, Original: now, State: Open,
 		Applied: []AppliedValue{{Intended: change.To}},
 	}
-	if at < 0 {
+	if index < 0 {
 		j.Entries = append(j.Entries, fresh)
 		return nil
 	}
-	entry := &j.Entries[at]
+	entry := &j.Entries[index]
 	switch {
 	case entry.State == Restored:
 		// The sweep restored the setting, for example when it was suspended. Now it continues, with the
 		// current value as the original.
-		j.Entries = append(slices.Delete(j.Entries, at, at+1), fresh)
+		j.Entries = append(slices.Delete(j.Entries, index, index+1), fresh)
 		return nil
 	case entry.State != Open:
 		return fmt.Errorf("%s is %s in the journal already: start a new run", change.Setting, entry.State)
@@ -199,10 +199,10 @@ func (j *Journal) intend(change Change, now cephvalue.Value) error {
 
 // identify records the ID of a setting's pool. If the journal has another ID for the pool, it returns
 // ErrPoolGone, because a different pool with the same name must not be changed.
-func (j *Journal) identify(of Setting, id int64) error {
-	entry := &j.Entries[j.index(of)]
+func (j *Journal) identify(setting Setting, id int64) error {
+	entry := &j.Entries[j.index(setting)]
 	if entry.PoolID != 0 && entry.PoolID != id {
-		return fmt.Errorf("%s: pool %s was removed or renamed, and another has its name: %w", of, of.Pool, ErrPoolGone)
+		return fmt.Errorf("%s: pool %s was removed or renamed, and another has its name: %w", setting, setting.Pool, ErrPoolGone)
 	}
 	entry.PoolID = id
 	return nil
@@ -223,8 +223,8 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 // setting no longer has the recorded original, the current value becomes the original, and confirm reports
 // that the journal has to be written again. If any other setting has a value that the journal does not list,
 // the error is a *ForeignChangeError.
-func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
-	entry := &j.Entries[j.index(of)]
+func (j *Journal) confirm(setting Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
+	entry := &j.Entries[j.index(setting)]
 	switch {
 	case untouched:
 		changed = !entry.same(now, entry.Original)
@@ -232,7 +232,7 @@ func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (chan
 			entry.Original = now
 		}
 	case entry.judge(now) == leaveAlone:
-		err = &ForeignChangeError{Setting: of, Found: now}
+		err = &ForeignChangeError{Setting: setting, Found: now}
 	}
 	return changed, err
 }
@@ -254,8 +254,8 @@ func (j *Journal) stored(change Change, now cephvalue.Value) bool {
 }
 
 // closeEntry closes the entry of a setting, and shortens a long value that was found.
-func (j *Journal) closeEntry(of Setting, state State, found *cephvalue.Value) {
-	entry := &j.Entries[j.index(of)]
+func (j *Journal) closeEntry(setting Setting, state State, found *cephvalue.Value) {
+	entry := &j.Entries[j.index(setting)]
 	entry.State, entry.Found = state, found
 	if found != nil && len(found.Text) > maxFound {
 		entry.Found = &cephvalue.Value{Set: found.Set, Text: strings.ToValidUTF8(found.Text[:maxFound], "") + cut}
@@ -278,8 +278,8 @@ func (j *Journal) comparable() []Setting {
 // reopen opens a closed entry again if the setting has a value of the tuner after all, because Ceph executed
 // a command late. If the setting was left alone, the other client's value becomes the original. If the
 // journal has only the start of that value, the recorded original stays.
-func (j *Journal) reopen(of Setting, now cephvalue.Value) {
-	entry := &j.Entries[j.index(of)]
+func (j *Journal) reopen(setting Setting, now cephvalue.Value) {
+	entry := &j.Entries[j.index(setting)]
 	if entry.State == LeftAlone && entry.Found != nil {
 		if entry.same(now, *entry.Found) || entry.judge(now) != restoreOriginal {
 			return
@@ -352,13 +352,13 @@ func (j *Journal) ToRestore() []Entry {
 // before the autoscaler, which would change it, and before the balancer, which would move PGs. A setting
 // whose original value unlocks options in mClock comes before those options, because OSDs would remove locked
 // options.
-func (j *Journal) waitsFor(of Setting) (Setting, bool) {
+func (j *Journal) waitsFor(setting Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
 		if entry.State == Open && entry.Setting.isPGNum() &&
-			(of.Kind == KindBalancer || of.Kind == KindAutoscaler && of.Pool == entry.Setting.Pool) {
+			(setting.Kind == KindBalancer || setting.Kind == KindAutoscaler && setting.Pool == entry.Setting.Pool) {
 			return entry.Setting, true
 		}
-		if entry.State == Open && unlocks(entry.Setting, entry.Original) && needs(of, entry.Setting) {
+		if entry.State == Open && unlocks(entry.Setting, entry.Original) && needs(setting, entry.Setting) {
 			return entry.Setting, true
 		}
 	}

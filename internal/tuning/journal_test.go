@@ -269,7 +269,7 @@ func TestAnotherSweepsSettingsComeFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := e.Apply(t.Context(), Sweep{Name: "other", UID: "u2"}, []Change{poolOption("p", "pg_num", "64")})
-	if other, is := errors.AsType[*OtherSweepError](err); !is || other.Sweep != ourSweep {
+	if other, ok := errors.AsType[*OtherSweepError](err); !ok || other.Sweep != ourSweep {
 		t.Errorf("error is %v", err)
 	}
 	if err := e.Close(t.Context()); err == nil {
@@ -340,7 +340,7 @@ func TestOneThatIsRefusedDoesNotKeepTheOthers(t *testing.T) {
 	}
 	w.cluster.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
 	report, err := e.Restore(t.Context())
-	if refused, is := errors.AsType[*ceph.Error](err); !is || refused.Errno != 34 {
+	if refused, ok := errors.AsType[*ceph.Error](err); !ok || refused.Errno != 34 {
 		t.Errorf("error is %v, want ERANGE", err)
 	}
 	wanted := []State{Open, Restored, Open}
@@ -403,7 +403,7 @@ func TestRestoreTriesEachSetting(t *testing.T) {
 					t.Fatalf("%v, %+v", err, report)
 				}
 				for _, entry := range report.Entries {
-					if is := entry.State == Open; is != (entry.Setting == test.open) {
+					if ok := entry.State == Open; ok != (entry.Setting == test.open) {
 						t.Errorf("%s is %s", entry.Setting, entry.State)
 					}
 				}
@@ -431,7 +431,7 @@ func TestTheLastAttemptTriesAll(t *testing.T) {
 		t.Errorf("before: %v, %+v", err, report)
 	}
 	report, err := e.RestoreOnce(t.Context())
-	if refused, is := errors.AsType[*ceph.Error](err); !is || refused.Errno != 34 || !errors.Is(err, context.DeadlineExceeded) || report.Done {
+	if refused, ok := errors.AsType[*ceph.Error](err); !ok || refused.Errno != 34 || !errors.Is(err, context.DeadlineExceeded) || report.Done {
 		t.Errorf("%v, done %t, want ERANGE of the pool and no answer about the balancer", err, report.Done)
 	}
 	var got []State
@@ -604,7 +604,7 @@ func TestBothCopiesHaveTheJournalBeforeAChange(t *testing.T) {
 func (w *world) retried(t *testing.T, e *Engine, change Change) error {
 	t.Helper()
 	_, err := e.Apply(t.Context(), ourSweep, []Change{change})
-	if wait, is := errors.AsType[*WaitError](err); is {
+	if wait, ok := errors.AsType[*WaitError](err); ok {
 		w.now = wait.Until.Add(time.Second)
 		_, err = e.Apply(t.Context(), ourSweep, []Change{change})
 	}
@@ -731,7 +731,7 @@ func TestAForeignChangeBetweenTwoConfigurations(t *testing.T) {
 	}
 	later = true
 	_, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "5")})
-	if foreign, is := errors.AsType[*ForeignChangeError](err); !is || foreign.Found != cephvalue.Of("7") {
+	if foreign, ok := errors.AsType[*ForeignChangeError](err); !ok || foreign.Found != cephvalue.Of("7") {
 		t.Errorf("error is %v", err)
 	}
 	if report, err := e.Restore(t.Context()); err != nil || len(report.LeftAlone()) != 1 || w.backfills() != "7" {

@@ -76,12 +76,12 @@ func lockedBy(option string, profile, override string) string {
 }
 
 // unlocks reports whether a value of a setting unlocks some options.
-func unlocks(of Setting, value cephvalue.Value) bool {
-	if of.Kind != KindConfig || !value.Set {
+func unlocks(setting Setting, value cephvalue.Value) bool {
+	if setting.Kind != KindConfig || !value.Set {
 		return false
 	}
-	return of.Option == optionProfile && value.Text == profileCustom ||
-		of.Option == optionOverride && strings.EqualFold(value.Text, yes)
+	return setting.Option == optionProfile && value.Text == profileCustom ||
+		setting.Option == optionOverride && strings.EqualFold(value.Text, yes)
 }
 
 // needs reports whether the setting in the argument `option` is inert until the setting in `unlocking`
@@ -111,10 +111,10 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 // would remove it, because mClock locks the option. The reason is "" for a value that could be restored. OSDs
 // do not remove sleeps or values with a mask; for these, and for settings outside the central configuration,
 // lockedNow returns an unset Value.
-func (k Known) lockedNow(of Setting) (cephvalue.Value, string) {
-	now := k.Facts.central(of)
-	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {
+func (k Known) lockedNow(setting Setting) (cephvalue.Value, string) {
+	now := k.Facts.central(setting)
+	if setting.Kind != KindConfig || setting.Mask != "" || !now.Set || mClockSleeps.MatchString(setting.Option) {
 		return cephvalue.Value{}, ""
 	}
-	return now, lockedBy(of.Option, effective(optionProfile, nil, k), effective(optionOverride, nil, k))
+	return now, lockedBy(setting.Option, effective(optionProfile, nil, k), effective(optionOverride, nil, k))
 }

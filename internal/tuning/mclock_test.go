@@ -84,8 +84,8 @@ func TestLockedOptionsAreRestoredAfterTheirProfile(t *testing.T) {
 func TestLockedOptionsWaitForTheirProfile(t *testing.T) {
 	profile, share := Setting{Kind: KindConfig, Option: optionProfile}, Setting{Kind: KindConfig, Option: "osd_mclock_scheduler_client_wgt"}
 	j := newJournal("f", ourSweep)
-	for _, of := range []Setting{share, profile} {
-		j.Entries = append(j.Entries, Entry{Setting: of, Original: cephvalue.Of(profileCustom), State: Open})
+	for _, setting := range []Setting{share, profile} {
+		j.Entries = append(j.Entries, Entry{Setting: setting, Original: cephvalue.Of(profileCustom), State: Open})
 	}
 	if before, waits := j.waitsFor(share); !waits || before != profile {
 		t.Errorf("a share waits for %v: %t", before, waits)

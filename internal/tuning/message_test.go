@@ -8,11 +8,11 @@ import (
 )
 
 func TestMessageNamesWhatIsGone(t *testing.T) {
-	for want, of := range map[string]Setting{
+	for want, setting := range map[string]Setting{
 		"pg_num of pool p was 32, and the pool no longer exists":  {Kind: KindPoolOption, Pool: "p", Option: "pg_num"},
 		"flag noup of osd.3 was 32, and the OSD no longer exists": NoUp(3),
 	} {
-		e := Entry{Setting: of, Original: cephvalue.Of("32"), State: Gone}
+		e := Entry{Setting: setting, Original: cephvalue.Of("32"), State: Gone}
 		if got := e.Message(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -19,46 +19,46 @@ import (
 // unsets an option, the controller alone checks the value that then takes effect.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
-	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {
+	return func(ctx context.Context, connection ceph.Connection, s ceph.Setting) error {
 		setting := Setting{Kind: KindConfig, Mask: s.Who.Mask, Option: s.Option}
 		if s.Pool != "" {
 			setting = Setting{Kind: KindPoolOption, Pool: s.Pool, Option: s.Option}
 		}
-		about, err := known.about(ctx, at, setting)
+		knowledge, err := known.about(ctx, connection, setting)
 		if err != nil {
 			return err
 		}
-		why := fmt.Sprintf("the operator config has no cluster with the tuner %s", at.User)
+		reason := fmt.Sprintf("the operator config has no cluster with the tuner %s", connection.User)
 		for _, cluster := range allowed.Clusters {
-			if cluster.Identities.Tuner == "" || cluster.Identities.Tuner != at.User {
+			if cluster.Identities.Tuner == "" || cluster.Identities.Tuner != connection.User {
 				continue
 			}
-			if why = refusal(setting, s.Value, about, cluster); why == "" {
+			if reason = refusal(setting, s.Value, knowledge, cluster); reason == "" {
 				return nil
 			}
 		}
-		return &ceph.InvalidError{Message: why}
+		return &ceph.InvalidError{Message: reason}
 	}
 }
 
 // refusal says why a value is not allowed in a cluster; "" if it is allowed.
-func refusal(of Setting, to cephvalue.Value, about Known, cluster settings.Cluster) string {
-	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
+func refusal(setting Setting, to cephvalue.Value, known Known, cluster settings.Cluster) string {
+	if setting.Kind == KindPoolOption && setting.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(setting.Pool) {
 		return "" // A sweep turns the autoscaler off while it varies pg_num.
 	}
-	w := request{setting: of, values: []cephvalue.Value{to}}
-	if can, _ := settings.SwitchesInPool(of.Option); can && settings.IsScratchPool(of.Pool) {
-		return first(takesValues(w, about, Permissions{Cluster: cluster})) // A session may switch options of its scratch pool.
+	w := request{setting: setting, values: []cephvalue.Value{to}}
+	if can, _ := settings.SwitchesInPool(setting.Option); can && settings.IsScratchPool(setting.Pool) {
+		return first(takesValues(w, known, Permissions{Cluster: cluster})) // A session may switch options of its scratch pool.
 	}
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isKnown, isAllowed, takesValues} {
-		if why := first(rule(w, about, Permissions{Cluster: cluster})); why != "" {
-			return why
+		if reason := first(rule(w, known, Permissions{Cluster: cluster})); reason != "" {
+			return reason
 		}
 	}
 	if !to.Set {
 		return ""
 	}
-	return first(keepsTheBounds(w, about, Permissions{Cluster: cluster}))
+	return first(keepsTheBounds(w, known, Permissions{Cluster: cluster}))
 }
 
 // first returns the message of the first problem; "" without one.
@@ -76,23 +76,23 @@ type helps struct {
 	of   map[string]ceph.OptionHelp
 }
 
-func (h *helps) about(ctx context.Context, at ceph.Connection, of Setting) (Known, error) {
-	if of.Kind != KindConfig {
+func (h *helps) about(ctx context.Context, connection ceph.Connection, setting Setting) (Known, error) {
+	if setting.Kind != KindConfig {
 		return Known{}, nil
 	}
-	key := at.MonHost + " " + of.Option
+	key := connection.MonHost + " " + setting.Option
 	h.mu.Lock()
-	help, has := h.of[key]
+	help, ok := h.of[key]
 	h.mu.Unlock()
-	if !has {
-		asked, err := h.from.ConfigHelp(ctx, at, of.Option)
+	if !ok {
+		asked, err := h.from.ConfigHelp(ctx, connection, setting.Option)
 		if err != nil {
-			return Known{}, errors.Join(fmt.Errorf("ask for the allowed values of %s", of.Option), err)
+			return Known{}, errors.Join(fmt.Errorf("ask for the allowed values of %s", setting.Option), err)
 		}
 		help = *asked
 		h.mu.Lock()
 		h.of[key] = help
 		h.mu.Unlock()
 	}
-	return Known{Help: map[string]ceph.OptionHelp{of.Option: help}}, nil
+	return Known{Help: map[string]ceph.OptionHelp{setting.Option: help}}, nil
 }

@@ -135,7 +135,7 @@ type noting struct {
 }
 
 // SetConfig implements ceph.Tuner.
-func (n *noting) SetConfig(ctx context.Context, at ceph.Connection, f ceph.Fence, who ceph.ConfigWho, option, value string) error {
+func (n *noting) SetConfig(ctx context.Context, connection ceph.Connection, f ceph.Fence, who ceph.ConfigWho, option, value string) error {
 	n.restores = append(n.restores, f.Restores)
-	return n.Cluster.SetConfig(ctx, at, f, who, option, value)
+	return n.Cluster.SetConfig(ctx, connection, f, who, option, value)
 }

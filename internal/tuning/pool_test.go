@@ -76,14 +76,14 @@ func TestAnotherPoolOfTheNameIsLeftAlone(t *testing.T) {
 			}
 			act(w)
 			w.remake("p")
-			told := len(w.cluster.Calls("SetPoolOption"))
+			count := len(w.cluster.Calls("SetPoolOption"))
 			if _, err := e.Apply(t.Context(), ourSweep, []Change{poolOption("p", "pg_num", "16")}); !errors.Is(err, ErrPoolGone) {
 				t.Errorf("applied to another pool: %v", err)
 			}
 			if err := e.Keep(t.Context(), ofPool()[2:]); name == "the sweep's was removed" && !errors.Is(err, ErrPoolGone) {
 				t.Errorf("kept in another pool: %v", err)
 			}
-			if len(w.cluster.Calls("SetPoolOption")) != told {
+			if len(w.cluster.Calls("SetPoolOption")) != count {
 				t.Error("Ceph was told all the same")
 			}
 			report, err := e.Restore(t.Context())

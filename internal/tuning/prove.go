@@ -56,17 +56,17 @@ type Owned struct {
 }
 
 // by returns the value that Rook gives a setting, and the field of the custom resource with that value.
-func (o Owned) by(of Setting) (value, where string, owned bool) {
-	switch of.Kind {
+func (o Owned) by(setting Setting) (value, where string, owned bool) {
+	switch setting.Kind {
 	case KindPoolOption:
-		value, owned = o.PoolParameters[of.Pool][of.Option]
-		where = fmt.Sprintf("spec.parameters.%s of the CephBlockPool of pool %s", of.Option, of.Pool)
+		value, owned = o.PoolParameters[setting.Pool][setting.Option]
+		where = fmt.Sprintf("spec.parameters.%s of the CephBlockPool of pool %s", setting.Option, setting.Pool)
 	case KindAutoscaler:
-		value, owned = o.PoolParameters[of.Pool][optionAutoscaler]
-		where = fmt.Sprintf("spec.parameters.%s of the CephBlockPool of pool %s", optionAutoscaler, of.Pool)
+		value, owned = o.PoolParameters[setting.Pool][optionAutoscaler]
+		where = fmt.Sprintf("spec.parameters.%s of the CephBlockPool of pool %s", optionAutoscaler, setting.Pool)
 	case KindConfig:
-		value, owned = o.CephConfig[of.who().String()][of.Option]
-		where = fmt.Sprintf("spec.cephConfig[%q].%s of the CephCluster", of.who(), of.Option)
+		value, owned = o.CephConfig[setting.who().String()][setting.Option]
+		where = fmt.Sprintf("spec.cephConfig[%q].%s of the CephCluster", setting.who(), setting.Option)
 	default: // Rook does not set the other kinds.
 	}
 	return value, where, owned
@@ -88,10 +88,10 @@ type Known struct {
 }
 
 // lostValues returns the changes whose setting has another value in Ceph, or whose value in Ceph is unknown.
-func lostValues(want []Change, about Known) []Inert {
+func lostValues(want []Change, known Known) []Inert {
 	var lost []Inert
 	for _, change := range want {
-		now, err := about.Facts.Value(change.Setting)
+		now, err := known.Facts.Value(change.Setting)
 		switch {
 		case err != nil:
 			lost = append(lost, Inert{
@@ -99,7 +99,7 @@ func lostValues(want []Change, about Known) []Inert {
 				Message: fmt.Sprintf("the value of %s is unknown: %v", change.Setting, err),
 			})
 		case !same(change.Setting, change.Type, now, change.To):
-			lost = append(lost, notKept(change, now, about))
+			lost = append(lost, notKept(change, now, known))
 		}
 	}
 	return lost
@@ -107,10 +107,10 @@ func lostValues(want []Change, about Known) []Inert {
 
 // notKept describes a change whose setting has another value in Ceph. It names the client that set the other
 // value, if that is known.
-func notKept(change Change, now cephvalue.Value, about Known) Inert {
+func notKept(change Change, now cephvalue.Value, known Known) Inert {
 	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
-	owned, where, owns := about.Owned.by(change.Setting)
-	pool, _ := about.Facts.Pool(change.Setting.Pool)
+	owned, where, owns := known.Owned.by(change.Setting)
+	pool, _ := known.Facts.Pool(change.Setting.Pool)
 	switch {
 	case owns && same(change.Setting, change.Type, now, cephvalue.Of(owned)):
 		inert.Reason = InertRook
@@ -164,8 +164,8 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		}
 		// The first someOSDs iterations choose different OSDs, so the sample is full after them. In them, the
 		// term i/someOSDs is 0.
-		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
-		chosen[up[at]] = true
+		index := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
+		chosen[up[index]] = true
 	}
 	some := make([]int, 0, len(chosen))
 	for _, id := range up {
@@ -191,12 +191,12 @@ func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 // running OSDs; in a large cluster it asks a sample, which depends on the argument `turn`. Prove changes
 // nothing and can be repeated. Repeat it after InertUnproven, because ceph-mgr may know a new value only some
 // seconds after the change.
-func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
-	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
+func Prove(ctx context.Context, from ceph.Client, connection ceph.Connection, want []Change, known Known, turn int) (Proof, error) {
+	facts, err := ReadFacts(ctx, from, connection, SettingsOf(want))
 	if err != nil {
 		return Proof{}, err
 	}
-	about.Facts = facts
+	known.Facts = facts
 	var options []string
 	var shadows []ceph.ConfigEntry
 	for _, change := range want {
@@ -206,41 +206,41 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 		}
 	}
 	if len(options) == 0 {
-		return Proof{Inert: lostValues(want, about)}, nil
+		return Proof{Inert: lostValues(want, known)}, nil
 	}
-	running, err := from.RunningConfig(ctx, at, osdsToAsk(about.OSDs, shadows, turn), append(options, optionLocation))
+	running, err := from.RunningConfig(ctx, connection, osdsToAsk(known.OSDs, shadows, turn), append(options, optionLocation))
 	if err != nil {
 		return Proof{}, err
 	}
-	return Proof{Inert: Judge(want, about, running)}, nil
+	return Proof{Inert: Judge(want, known, running)}, nil
 }
 
 // Judge returns the inert changes: those whose value Ceph no longer has, and those that a running OSD does
 // not use. A change also counts as inert if the value in Ceph or in an OSD is unknown.
-func Judge(want []Change, about Known, running []ceph.Running) []Inert {
-	inert := lostValues(want, about)
+func Judge(want []Change, known Known, running []ceph.Running) []Inert {
+	inert := lostValues(want, known)
 	for _, change := range want {
 		lost := slices.ContainsFunc(inert, func(i Inert) bool { return i.Setting == change.Setting })
 		if change.Setting.Kind == KindConfig && !lost {
-			inert = append(inert, without(change, about, running)...)
+			inert = append(inert, without(change, known, running)...)
 		}
 	}
 	return inert
 }
 
 // without returns the OSDs that are not known to run with a change, grouped by reason and running value.
-func without(change Change, about Known, running []ceph.Running) []Inert {
+func without(change Change, known Known, running []ceph.Running) []Inert {
 	var found []Inert
 	for _, osd := range running {
-		one, has := judgeOSD(change, about, osd)
-		if !has {
+		one, ok := judgeOSD(change, known, osd)
+		if !ok {
 			continue
 		}
-		at := slices.IndexFunc(found, func(i Inert) bool { return i.Reason == one.Reason && i.Got == one.Got })
-		if at < 0 {
-			found, at = append(found, one), len(found)
+		index := slices.IndexFunc(found, func(i Inert) bool { return i.Reason == one.Reason && i.Got == one.Got })
+		if index < 0 {
+			found, index = append(found, one), len(found)
 		}
-		found[at].OSDs = append(found[at].OSDs, osd.OSD)
+		found[index].OSDs = append(found[index].OSDs, osd.OSD)
 	}
 	for i := range found {
 		found[i].Message = fmt.Sprintf("%s: %s", osdNames(found[i].OSDs), found[i].Message)
@@ -249,25 +249,25 @@ func without(change Change, about Known, running []ceph.Running) []Inert {
 }
 
 // judgeOSD returns true if a change applies to an OSD that is not known to run with it. The Inert says why.
-func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
-	if !concerns(change.Setting, about.OSDs, osd) {
+func judgeOSD(change Change, knowledge Known, osd ceph.Running) (Inert, bool) {
+	if !concerns(change.Setting, knowledge.OSDs, osd) {
 		return Inert{}, false
 	}
 	inert := Inert{Setting: change.Setting, Want: change.To, Reason: InertUnproven}
 	option, known := osd.Option(change.Setting.Option)
 	if osd.Error != "" || !known {
-		why := osd.Error
-		if why == "" {
-			why = "the OSD does not know the option"
+		reason := osd.Error
+		if reason == "" {
+			reason = "the OSD does not know the option"
 		}
-		inert.Message = "the running value is unknown: " + why
+		inert.Message = "the running value is unknown: " + reason
 		return inert, true
 	}
 	inert.Got = cephvalue.Of(option.Value)
-	if runs(change, about, option) {
+	if runs(change, knowledge, option) {
 		return Inert{}, false
 	}
-	help := about.Help[change.Setting.Option]
+	help := knowledge.Help[change.Setting.Option]
 	switch {
 	case option.Ignored || help.Known && !help.Runtime:
 		inert.Reason = InertRestart
@@ -276,10 +276,10 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 		inert.Reason = InertOverridden
 		inert.Message = fmt.Sprintf("the running value %s is set in the OSD itself (%s) and takes precedence over the central configuration: %s",
 			option.Value, option.Source, unoverride(option.Source))
-	case shadowedBy(about.Facts.Shadows(change.Setting), option) != "":
+	case shadowedBy(knowledge.Facts.Shadows(change.Setting), option) != "":
 		inert.Reason = InertShadowed
 		inert.Message = fmt.Sprintf("the running value %s is set at %s and takes precedence: remove that entry with `ceph config rm`, or leave the option out of the sweep",
-			option.Value, shadowedBy(about.Facts.Shadows(change.Setting), option))
+			option.Value, shadowedBy(knowledge.Facts.Shadows(change.Setting), option))
 	default:
 		inert.Message = fmt.Sprintf("the running value is %s, but Ceph's configuration has %s", option.Value, change)
 	}
@@ -288,14 +288,14 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 
 // runs reports whether an OSD runs with the value of a change. If the change unsets the option, the OSD has
 // to run with the value of a broader section or with the default.
-func runs(change Change, about Known, option ceph.RunningOption) bool {
+func runs(change Change, known Known, option ceph.RunningOption) bool {
 	if change.To.Set {
 		return same(change.Setting, change.Type, cephvalue.Of(option.Value), change.To)
 	}
 	if option.Source == "default" {
 		return !option.Ignored
 	}
-	for _, entry := range about.Facts.Config {
+	for _, entry := range known.Facts.Config {
 		broader := entry.Section == "global" || entry.Section == sectionOSD && entry.Mask == "" && change.Setting.Mask != ""
 		if broader && entry.Name == option.Name && same(change.Setting, change.Type, cephvalue.Of(entry.Value), cephvalue.Of(option.Value)) {
 			return true
@@ -306,12 +306,12 @@ func runs(change Change, about Known, option ceph.RunningOption) bool {
 
 // concerns reports whether a setting applies to an OSD. For a mask with a device class, it also returns true if
 // `osds` lacks the OSD; for a mask with a host, if the OSD's CRUSH location was not reported.
-func concerns(of Setting, osds []ceph.OSD, osd ceph.Running) bool {
-	if class, masked := strings.CutPrefix(of.Mask, "class:"); masked {
-		at := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })
-		return at < 0 || osds[at].DeviceClass == class
+func concerns(setting Setting, osds []ceph.OSD, osd ceph.Running) bool {
+	if class, masked := strings.CutPrefix(setting.Mask, "class:"); masked {
+		index := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })
+		return index < 0 || osds[index].DeviceClass == class
 	}
-	if host, masked := strings.CutPrefix(of.Mask, "host:"); masked {
+	if host, masked := strings.CutPrefix(setting.Mask, "host:"); masked {
 		location, known := osd.Option(optionLocation)
 		return !known || slices.Contains(strings.Fields(location.Value), "host="+host)
 	}

@@ -94,14 +94,14 @@ func TestProve(t *testing.T) {
 			if test.before != nil {
 				w.cluster.Act(test.before)
 			}
-			about := w.known()
+			known := w.known()
 			if _, err := w.process(nil).Apply(t.Context(), ourSweep, test.want); err != nil {
 				t.Fatal(err)
 			}
 			if test.after != nil {
 				test.after(w)
 			}
-			proof, err := Prove(t.Context(), w.cluster, conn(), test.want, about, 0)
+			proof, err := Prove(t.Context(), w.cluster, conn(), test.want, known, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

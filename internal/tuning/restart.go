@@ -8,24 +8,24 @@ import (
 )
 
 // TakenAtStart returns the changes of options that OSDs read only when they start.
-func TakenAtStart(changes []Change, about Known) []Change {
+func TakenAtStart(changes []Change, known Known) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		return !IsTakenAtStart(c.Setting, about)
+		return !IsTakenAtStart(c.Setting, known)
 	})
 }
 
 // IsTakenAtStart reports whether a setting is an option that OSDs read only when they start. It returns false
 // for an option that this Ceph does not know.
-func IsTakenAtStart(of Setting, about Known) bool {
-	return of.Kind == KindConfig && about.Help[of.Option].Known && takenAtStart(of, about)
+func IsTakenAtStart(setting Setting, known Known) bool {
+	return setting.Kind == KindConfig && known.Help[setting.Option].Known && takenAtStart(setting, known)
 }
 
 // takenAtStart reports whether OSDs read an option only when they start. Ceph wrongly reports some of these
 // options as changeable at run time; settings.ConfigRisk knows them. takenAtStart also returns true for an
 // option without help.
-func takenAtStart(of Setting, about Known) bool {
-	risk, _ := settings.ConfigRisk(of.Option)
-	return risk == settings.RiskRestart || !about.Help[of.Option].Runtime
+func takenAtStart(setting Setting, known Known) bool {
+	risk, _ := settings.ConfigRisk(setting.Option)
+	return risk == settings.RiskRestart || !known.Help[setting.Option].Runtime
 }
 
 // Restarts is the progress of restarting all OSDs.

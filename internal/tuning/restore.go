@@ -113,9 +113,9 @@ func (e *notTakenError) Error() string {
 // the journal or the connection. A refused command concerns only one setting. A timeout concerns all
 // settings, because a monitor does not answer. For the balancer, however, a missing ceph-mgr may have caused
 // the timeout, and other settings need no ceph-mgr.
-func concernsAll(of Setting, err error) bool {
+func concernsAll(setting Setting, err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return of.Kind != KindBalancer
+		return setting.Kind != KindBalancer
 	}
 	_, refused := errors.AsType[*ceph.Error](err)
 	_, invalid := errors.AsType[*ceph.InvalidError](err)
@@ -125,7 +125,7 @@ func concernsAll(of Setting, err error) bool {
 
 // restore restores one setting, if it still has a value of the tuner, and closes the entry.
 func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
-	of, now, err := e.look(ctx, entry)
+	setting, now, err := e.look(ctx, entry)
 	if errors.Is(err, ErrPoolGone) {
 		return e.close(ctx, j, entry.Setting, Gone, nil)
 	}
@@ -142,7 +142,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 		return e.close(ctx, j, entry.Setting, LeftAlone, &now)
 	case restoreOriginal:
 	}
-	if err := e.set(ctx, of, entry.Original, true); err != nil {
+	if err := e.set(ctx, setting, entry.Original, true); err != nil {
 		return err
 	}
 	if err := e.reached(StepOriginalSent); err != nil {
@@ -170,9 +170,9 @@ func (e *Engine) look(ctx context.Context, entry Entry) (Setting, cephvalue.Valu
 }
 
 // close records a setting's outcome in the journal. It updates j only after the write has succeeded.
-func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *cephvalue.Value) error {
+func (e *Engine) close(ctx context.Context, j *Journal, setting Setting, state State, found *cephvalue.Value) error {
 	next := j.clone()
-	next.closeEntry(of, state, found)
+	next.closeEntry(setting, state, found)
 	if err := e.save(ctx, next); err != nil {
 		return err
 	}

@@ -127,42 +127,42 @@ var errNotAsked = errors.New("its value was not read from Ceph")
 
 // Value returns a setting's value. For a number of PGs, it returns the pool's target: the number that was
 // requested last.
-func (f Facts) Value(of Setting) (cephvalue.Value, error) {
-	switch of.Kind {
+func (f Facts) Value(setting Setting) (cephvalue.Value, error) {
+	switch setting.Kind {
 	case KindConfig:
-		return f.central(of), nil
+		return f.central(setting), nil
 	case KindBalancer:
 		if f.Balancer == nil {
-			return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
+			return cephvalue.Value{}, fmt.Errorf("%s: %w", setting, errNotAsked)
 		}
 		return cephvalue.Of(strconv.FormatBool(f.Balancer.Active)), nil
 	default: // The other kinds are in the OSD map.
 	}
 	if f.OSDMap == nil {
-		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
+		return cephvalue.Value{}, fmt.Errorf("%s: %w", setting, errNotAsked)
 	}
-	if of.Kind == KindScrubFlag {
-		if slices.Contains(f.OSDMap.Flags, of.Option) {
+	if setting.Kind == KindScrubFlag {
+		if slices.Contains(f.OSDMap.Flags, setting.Option) {
 			return cephvalue.Of(yes), nil
 		}
 		return cephvalue.Unset(), nil
 	}
-	if of.Kind == KindNoUp {
-		return f.osdFlag(of)
+	if setting.Kind == KindNoUp {
+		return f.osdFlag(setting)
 	}
-	pool, found := f.Pool(of.Pool)
+	pool, found := f.Pool(setting.Pool)
 	if !found {
-		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
+		return cephvalue.Value{}, fmt.Errorf("%s: %w", setting, ErrPoolGone)
 	}
-	return poolValue(pool, of), nil
+	return poolValue(pool, setting), nil
 }
 
-func (f Facts) osdFlag(of Setting) (cephvalue.Value, error) {
-	at := slices.IndexFunc(f.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == of.OSD })
+func (f Facts) osdFlag(setting Setting) (cephvalue.Value, error) {
+	index := slices.IndexFunc(f.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == setting.OSD })
 	switch {
-	case at < 0:
-		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errOSDGone)
-	case slices.Contains(f.OSDMap.OSDs[at].Flags, of.Option):
+	case index < 0:
+		return cephvalue.Value{}, fmt.Errorf("%s: %w", setting, errOSDGone)
+	case slices.Contains(f.OSDMap.OSDs[index].Flags, setting.Option):
 		return cephvalue.Of(yes), nil
 	}
 	return cephvalue.Unset(), nil
@@ -173,19 +173,19 @@ func (f Facts) Pool(name string) (ceph.Pool, bool) {
 	if f.OSDMap == nil {
 		return ceph.Pool{}, false
 	}
-	at := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
-	if at < 0 {
+	index := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
+	if index < 0 {
 		return ceph.Pool{}, false
 	}
-	return f.OSDMap.Pools[at], true
+	return f.OSDMap.Pools[index], true
 }
 
 // poolID returns the ID of a setting's pool; 0 for a setting without a pool, and for a missing pool.
-func (f Facts) poolID(of Setting) int64 {
-	if of.Pool == "" {
+func (f Facts) poolID(setting Setting) int64 {
+	if setting.Pool == "" {
 		return 0
 	}
-	pool, _ := f.Pool(of.Pool)
+	pool, _ := f.Pool(setting.Pool)
 	return pool.ID
 }
 
@@ -193,32 +193,32 @@ func (f Facts) poolID(of Setting) int64 {
 // pool by ID, because a renamed pool keeps its ID, and another pool may take the old name. Entries of older
 // cephtune versions have no pool ID, so Now finds their pools by name.
 func (f Facts) Now(entry Entry) (Setting, cephvalue.Value, error) {
-	of := entry.Setting
+	setting := entry.Setting
 	if entry.PoolID != 0 && f.OSDMap != nil {
-		at := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.ID == entry.PoolID })
-		if at < 0 {
-			return of, cephvalue.Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
+		index := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.ID == entry.PoolID })
+		if index < 0 {
+			return setting, cephvalue.Value{}, fmt.Errorf("%s: %w", setting, ErrPoolGone)
 		}
-		of.Pool = f.OSDMap.Pools[at].Name
+		setting.Pool = f.OSDMap.Pools[index].Name
 	}
-	value, err := f.Value(of)
-	return of, value, err
+	value, err := f.Value(setting)
+	return setting, value, err
 }
 
-func poolValue(pool ceph.Pool, of Setting) cephvalue.Value {
+func poolValue(pool ceph.Pool, setting Setting) cephvalue.Value {
 	switch {
-	case of.Kind == KindAutoscaler:
+	case setting.Kind == KindAutoscaler:
 		return cephvalue.Of(pool.AutoscaleMode)
-	case of.isPGNum():
+	case setting.isPGNum():
 		return cephvalue.Of(strconv.Itoa(pool.PGNumTarget))
 	}
-	value, set := pool.Options[of.Option]
+	value, set := pool.Options[setting.Option]
 	return cephvalue.Value{Set: set, Text: value}
 }
 
-func (f Facts) central(of Setting) cephvalue.Value {
+func (f Facts) central(setting Setting) cephvalue.Value {
 	for _, entry := range f.Config {
-		if entry.Section == sectionOSD && entry.Mask == of.Mask && entry.Name == of.Option {
+		if entry.Section == sectionOSD && entry.Mask == setting.Mask && entry.Name == setting.Option {
 			return cephvalue.Of(entry.Value)
 		}
 	}
@@ -244,34 +244,34 @@ func (f Facts) Before(j *Journal) Facts {
 }
 
 func (f Facts) configBefore(entry Entry) []ceph.ConfigEntry {
-	of := entry.Setting
+	setting := entry.Setting
 	config := slices.DeleteFunc(slices.Clone(f.Config), func(e ceph.ConfigEntry) bool {
-		return e.Section == sectionOSD && e.Mask == of.Mask && e.Name == of.Option
+		return e.Section == sectionOSD && e.Mask == setting.Mask && e.Name == setting.Option
 	})
 	if entry.Original.Set {
-		config = append(config, ceph.ConfigEntry{Section: sectionOSD, Mask: of.Mask, Name: of.Option, Value: entry.Original.Text})
+		config = append(config, ceph.ConfigEntry{Section: sectionOSD, Mask: setting.Mask, Name: setting.Option, Value: entry.Original.Text})
 	}
 	return config
 }
 
 func (f Facts) poolBefore(entry Entry) *ceph.OSDMap {
-	before, of := *f.OSDMap, entry.Setting
+	before, setting := *f.OSDMap, entry.Setting
 	before.Pools = slices.Clone(before.Pools)
 	for i := range before.Pools {
 		pool := &before.Pools[i]
 		switch {
-		case pool.Name != of.Pool || entry.PoolID != 0 && pool.ID != entry.PoolID:
-		case of.isPGNum():
+		case pool.Name != setting.Pool || entry.PoolID != 0 && pool.ID != entry.PoolID:
+		case setting.isPGNum():
 			if target, err := strconv.Atoi(entry.Original.Text); err == nil {
 				pool.PGNumTarget = target
 			}
 		default:
 			pool.Options = maps.Clone(pool.Options)
-			delete(pool.Options, of.Option)
+			delete(pool.Options, setting.Option)
 			if entry.Original.Set && pool.Options != nil {
-				pool.Options[of.Option] = entry.Original.Text
+				pool.Options[setting.Option] = entry.Original.Text
 			} else if entry.Original.Set {
-				pool.Options = map[string]string{of.Option: entry.Original.Text}
+				pool.Options = map[string]string{setting.Option: entry.Original.Text}
 			}
 		}
 	}
@@ -281,16 +281,16 @@ func (f Facts) poolBefore(entry Entry) *ceph.OSDMap {
 // Shadows returns the entries of the central configuration that may override a setting for some OSDs: entries
 // for single OSDs, and entries with another mask. Rook documents a section "osd.*" for spec.cephConfig. Ceph takes
 // it for an OSD named "*", so no OSD ever reads it: it overrides nothing, and is not owned by Rook either.
-func (f Facts) Shadows(of Setting) []ceph.ConfigEntry {
-	if of.Kind != KindConfig {
+func (f Facts) Shadows(setting Setting) []ceph.ConfigEntry {
+	if setting.Kind != KindConfig {
 		return nil
 	}
 	var shadows []ceph.ConfigEntry
 	for _, entry := range f.Config {
 		id, single := strings.CutPrefix(entry.Section, "osd.")
 		single = single && id != "*" && id != ""
-		masked := entry.Section == sectionOSD && entry.Mask != "" && entry.Mask != of.Mask
-		if entry.Name == of.Option && (single || masked) {
+		masked := entry.Section == sectionOSD && entry.Mask != "" && entry.Mask != setting.Mask
+		if entry.Name == setting.Option && (single || masked) {
 			shadows = append(shadows, entry)
 		}
 	}

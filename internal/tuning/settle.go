@@ -10,9 +10,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Patience says how long the cluster may take to settle after a change, and how long it has to stay
+// Deadline says how long the cluster may take to settle after a change, and how long it has to stay
 // settled.
-type Patience struct {
+type Deadline struct {
 	// Polls is the number of consecutive samples in which the cluster has to be settled.
 	Polls int
 	// Soak is the minimum time from the first to the last of the settled samples.
@@ -21,10 +21,10 @@ type Patience struct {
 	Deadline time.Duration
 }
 
-// DefaultPatience returns the patience for changes. A change of a number of PGs moves data, so it gets a
+// DefaultDeadline returns the deadline for changes. A change of a number of PGs moves data, so it gets a
 // longer deadline than other changes.
-func DefaultPatience(changes []Change) Patience {
-	p := Patience{Polls: 5, Soak: 30 * time.Second, Deadline: 15 * time.Minute}
+func DefaultDeadline(changes []Change) Deadline {
+	p := Deadline{Polls: 5, Soak: 30 * time.Second, Deadline: 15 * time.Minute}
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Setting.isPGNum() }) {
 		p.Deadline = 2 * time.Hour
 	}
@@ -52,7 +52,7 @@ type Settling struct {
 
 // Settled is the result of a sample.
 type Settled struct {
-	// Done reports that the cluster has the settings, and has been quiescent for as long as Patience requires.
+	// Done reports that the cluster has the settings, and has been quiescent for as long as Deadline requires.
 	Done bool
 	// Failed reports that the deadline has passed without Done.
 	Failed bool
@@ -64,12 +64,12 @@ type Settled struct {
 }
 
 // Next judges a sample, and returns the new state and the result.
-func (s Settling) Next(sample Sample, want []Change, patience Patience, about Known) (Settling, Settled) {
+func (s Settling) Next(sample Sample, want []Change, deadline Deadline, known Known) (Settling, Settled) {
 	if s.Began.IsZero() {
 		s.Began = sample.At
 	}
-	about.Facts = sample.Facts
-	if lost := lostValues(want, about); len(lost) > 0 {
+	known.Facts = sample.Facts
+	if lost := lostValues(want, known); len(lost) > 0 {
 		return s, Settled{Inert: lost, Progress: lost[0].Message}
 	}
 	pending := unsettled(sample, want)
@@ -81,21 +81,21 @@ func (s Settling) Next(sample Sample, want []Change, patience Patience, about Kn
 		}
 		s.Agreeing++
 	}
-	return s, s.verdict(sample.At, pending, patience)
+	return s, s.verdict(sample.At, pending, deadline)
 }
 
-func (s Settling) verdict(now time.Time, pending []string, patience Patience) Settled {
+func (s Settling) verdict(now time.Time, pending []string, deadline Deadline) Settled {
 	soaked := now.Sub(s.Since)
 	waited := now.Sub(s.Began).Round(time.Second)
 	switch {
-	case len(pending) == 0 && s.Agreeing >= patience.Polls && soaked >= patience.Soak:
+	case len(pending) == 0 && s.Agreeing >= deadline.Polls && soaked >= deadline.Soak:
 		return Settled{Done: true, Progress: fmt.Sprintf("settled after %s", waited)}
-	case now.Sub(s.Began) >= patience.Deadline:
+	case now.Sub(s.Began) >= deadline.Deadline:
 		what := "the cluster was not quiescent for long enough"
 		if len(pending) > 0 {
 			what = strings.Join(pending, "; ")
 		}
-		return Settled{Failed: true, Progress: fmt.Sprintf("not settled within %s: %s", patience.Deadline, what)}
+		return Settled{Failed: true, Progress: fmt.Sprintf("not settled within %s: %s", deadline.Deadline, what)}
 	case len(pending) > 0:
 		return Settled{Progress: strings.Join(pending, "; ")}
 	default:

@@ -32,12 +32,12 @@ func (w *world) status() (s struct{ ManagerActive bool }) {
 }
 
 // settle takes a sample every two seconds until there is a decision.
-func (w *world) settle(want []Change, patience Patience, about Known) (Settled, []string) {
+func (w *world) settle(want []Change, deadline Deadline, known Known) (Settled, []string) {
 	var s Settling
 	var progress []string
 	for range 10_000 {
 		var judged Settled
-		s, judged = s.Next(w.look(), want, patience, about)
+		s, judged = s.Next(w.look(), want, deadline, known)
 		if len(progress) == 0 || progress[len(progress)-1] != judged.Progress {
 			progress = append(progress, judged.Progress)
 		}
@@ -53,7 +53,7 @@ func (w *world) settle(want []Change, patience Patience, about Known) (Settled, 
 
 func TestSettling(t *testing.T) {
 	split := []Change{autoscaler("p"), poolOption("p", "pg_num", "64")}
-	patience := Patience{Polls: 5, Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	deadline := Deadline{Polls: 5, Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	tests := map[string]struct {
 		want      []Change
 		behaviour func(*cephtest.Cluster)
@@ -103,7 +103,7 @@ func TestSettling(t *testing.T) {
 				w.cluster.Act(test.behaviour)
 			}
 			began := w.now
-			settled, progress := w.settle(test.want, patience, test.about)
+			settled, progress := w.settle(test.want, deadline, test.about)
 			if settled.Done != test.done || settled.Failed != (!test.done && test.inert == "") {
 				t.Errorf("%+v, want done %t", settled, test.done)
 			}
@@ -123,7 +123,7 @@ func TestSettling(t *testing.T) {
 // If an obstacle comes back within the soak time, the soak starts again.
 func TestSoakRestartsAfterUnrest(t *testing.T) {
 	w := newWorld(t)
-	patience := Patience{Polls: 2, Soak: 10 * time.Second, Deadline: time.Hour}
+	deadline := Deadline{Polls: 2, Soak: 10 * time.Second, Deadline: time.Hour}
 	var s Settling
 	var judged Settled
 	for i := range 12 {
@@ -131,7 +131,7 @@ func TestSoakRestartsAfterUnrest(t *testing.T) {
 		if i == 4 {
 			sample.Status.PGsByState = map[string]int{"active+clean": sample.Status.PGs - 1, "peering": 1}
 		}
-		s, judged = s.Next(sample, nil, patience, Known{})
+		s, judged = s.Next(sample, nil, deadline, Known{})
 		if want := i >= 10; judged.Done != want {
 			t.Errorf("look %d: %+v, want done %t", i, judged, want)
 		}

@@ -84,8 +84,8 @@ type ConfigKey struct {
 
 // NewConfigKey returns the store of sweeps' journals in a Ceph cluster. The connection's identity needs caps
 // to read and write the operator's config-keys.
-func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
-	return &ConfigKey{ceph: client, at: at, key: journalKey}
+func NewConfigKey(client ceph.Client, connection ceph.Connection) *ConfigKey {
+	return &ConfigKey{ceph: client, at: connection, key: journalKey}
 }
 
 // ForOutages returns the store of outages' journals in the same Ceph cluster.
@@ -254,7 +254,7 @@ func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 // order of Save, a crash between two removals would leave a copy only in the second store. Readers of the
 // first store would not see that copy, so no process would remove it.
 func removals(from Store) []Store {
-	if both, is := from.(*Mirrored); is {
+	if both, ok := from.(*Mirrored); ok {
 		return []Store{both.second, both.first}
 	}
 	return []Store{from}

@@ -19,8 +19,8 @@ func eachStore(t *testing.T, test func(*testing.T, Store)) {
 func overtaken(err error) bool { return errors.Is(err, ErrOvertaken) }
 
 func ofOtherSweep(err error) bool {
-	other, is := errors.AsType[*OtherSweepError](err)
-	return is && other.Sweep.Name == "a"
+	other, ok := errors.AsType[*OtherSweepError](err)
+	return ok && other.Sweep.Name == "a"
 }
 
 func TestAStoreKeepsTheJournalOfAnother(t *testing.T) {

@@ -135,23 +135,23 @@ func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Chang
 	return nil
 }
 
-func (e *Engine) tryOwn(ctx context.Context, pool OwnPool, own []Change) error {
+func (e *Engine) tryOwn(ctx context.Context, pool OwnPool, changes []Change) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
 	}
 	within, stop := context.WithTimeout(ctx, SwitchDeadline)
 	defer stop()
-	for _, change := range own {
+	for _, change := range changes {
 		if err := e.setOwn(within, fence, nil, change); err != nil {
 			return fmt.Errorf("set %s: %w", change, err)
 		}
 	}
-	facts, err := e.facts(ctx, SettingsOf(own))
+	facts, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
 		return err
 	}
-	return pool.has(facts, own)
+	return pool.has(facts, changes)
 }
 
 // setOwn sends a value for the session's scratch pool to Ceph. It does not need the journal, which has no
@@ -165,7 +165,7 @@ func (e *Engine) setOwn(ctx context.Context, fence ceph.Fence, _ *Journal, chang
 // were applied. The journal shows whether another Engine of this process has restored the settings since
 // then.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
-	own, journalled := pool.split(from)
+	changes, journalled := pool.split(from)
 	_, next := pool.split(to)
 	if !e.saved && len(journalled) > 0 {
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
@@ -184,7 +184,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	if err := reads.Wait(); err != nil {
 		return nil, fence, err
 	}
-	if err := pool.has(facts, own); err != nil || len(journalled) == 0 {
+	if err := pool.has(facts, changes); err != nil || len(journalled) == 0 {
 		return nil, fence, err
 	}
 	if err := e.rehearsed(j, sweep, slices.Concat(journalled, next)); err != nil {
@@ -197,12 +197,12 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 func unchanged(j *Journal, facts Facts, from []Change) error {
 	for _, change := range from {
 		entry, _ := j.Entry(change.Setting)
-		of, now, err := facts.Now(entry)
+		setting, now, err := facts.Now(entry)
 		if err != nil {
 			return err
 		}
-		if of != change.Setting {
-			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, of.Pool, ErrPoolGone)
+		if setting != change.Setting {
+			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, setting.Pool, ErrPoolGone)
 		}
 		if !entry.has(now, change.To) {
 			return &ForeignChangeError{Setting: change.Setting, Found: now}

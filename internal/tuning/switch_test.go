@@ -79,7 +79,7 @@ func TestSwitchIsRefused(t *testing.T) {
 		want   func(error) bool
 	}{
 		"a value that was never applied": {nil, ourSweep, "5G", is(ErrNotRehearsed)},
-		"another sweep's":                {nil, other, "4G", func(err error) bool { _, is := errors.AsType[*OtherSweepError](err); return is }},
+		"another sweep's":                {nil, other, "4G", func(err error) bool { _, ok := errors.AsType[*OtherSweepError](err); return ok }},
 		"by another process":             {func(w *world, _ *Engine) *Engine { return w.process(nil) }, ourSweep, "4G", is(ErrNotRehearsed)},
 		"after a restore": {func(_ *world, e *Engine) *Engine {
 			if _, err := e.Restore(t.Context()); err != nil {
@@ -90,11 +90,11 @@ func TestSwitchIsRefused(t *testing.T) {
 		"after a foreign change": {func(w *world, e *Engine) *Engine {
 			w.setMemoryTarget("2147483648")
 			return e
-		}, ourSweep, "4G", func(err error) bool { _, is := errors.AsType[*ForeignChangeError](err); return is }},
+		}, ourSweep, "4G", func(err error) bool { _, ok := errors.AsType[*ForeignChangeError](err); return ok }},
 		"under a value of ours that is not the window's": {func(w *world, e *Engine) *Engine {
 			w.setMemoryTarget("4294967296")
 			return e
-		}, ourSweep, "4G", func(err error) bool { _, is := errors.AsType[*ForeignChangeError](err); return is }},
+		}, ourSweep, "4G", func(err error) bool { _, ok := errors.AsType[*ForeignChangeError](err); return ok }},
 		"between other settings": {nil, ourSweep, "", func(err error) bool { return err != nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,11 +218,11 @@ func TestSwitchInTheSessionsPoolIsRefused(t *testing.T) {
 		"after a foreign change": {
 			func(w *world) {
 				w.cluster.Act(func(c *cephtest.Cluster) {
-					at := len(c.Answers.OSDMap.Pools) - 1
-					c.Answers.OSDMap.Pools[at].Options = map[string]string{"fast_read": "1"}
+					index := len(c.Answers.OSDMap.Pools) - 1
+					c.Answers.OSDMap.Pools[index].Options = map[string]string{"fast_read": "1"}
 				})
 			},
-			func(err error) bool { _, is := errors.AsType[*ForeignChangeError](err); return is },
+			func(err error) bool { _, ok := errors.AsType[*ForeignChangeError](err); return ok },
 		},
 		"in the pool of another session": {
 			func(w *world) { w.addScratchPool(10) },
@@ -239,11 +239,11 @@ func TestSwitchInTheSessionsPoolIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.meanwhile(w)
-			told := len(w.cluster.Calls("SetPoolOption"))
+			count := len(w.cluster.Calls("SetPoolOption"))
 			if _, err := e.Switch(t.Context(), ourSweep, pool, baseline, candidate); err == nil || !c.want(err) {
 				t.Errorf("Switch: %v", err)
 			}
-			if now := len(w.cluster.Calls("SetPoolOption")); now != told {
+			if now := len(w.cluster.Calls("SetPoolOption")); now != count {
 				t.Error("Ceph was told a value")
 			}
 		})

@@ -55,24 +55,24 @@ type request struct {
 // list of changes that are applied together. Validate returns the problems by setting, in a fixed order, and
 // problems with mClock last. For a setting that cannot be varied at all, it returns only the first problem
 // and those with mClock.
-func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
+func Validate(configurations [][]Change, known Known, allowed Permissions) []Problem {
 	var problems []Problem
 	for _, w := range requests(configurations) {
-		problems = append(problems, w.validate(about, allowed)...)
+		problems = append(problems, w.validate(known, allowed)...)
 	}
-	return slices.Concat(problems, locked(configurations, about), lockedBefore(configurations, about))
+	return slices.Concat(problems, locked(configurations, known), lockedBefore(configurations, known))
 }
 
 // requests returns the settings in the order in which they first appear, each with all its values.
 func requests(configurations [][]Change) []request {
 	var all []request
 	for _, change := range slices.Concat(configurations...) {
-		at := slices.IndexFunc(all, func(w request) bool { return w.setting == change.Setting })
-		if at < 0 {
-			all, at = append(all, request{setting: change.Setting}), len(all)
+		index := slices.IndexFunc(all, func(w request) bool { return w.setting == change.Setting })
+		if index < 0 {
+			all, index = append(all, request{setting: change.Setting}), len(all)
 		}
-		if !slices.Contains(all[at].values, change.To) {
-			all[at].values = append(all[at].values, change.To)
+		if !slices.Contains(all[index].values, change.To) {
+			all[index].values = append(all[index].values, change.To)
 		}
 	}
 	return all
@@ -83,14 +83,14 @@ func requests(configurations [][]Change) []request {
 // first rule that the setting breaks.
 // Unlike Validate, Forbidden omits checks that would fail because the sweep has changed settings itself. A
 // setting's original value is never forbidden.
-func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
+func Forbidden(changes []Change, known Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
+		return same(c.Setting, c.Type, c.To, known.original(c.Setting))
 	})
 	var problems []Problem
 	for _, w := range requests([][]Change{changes}) {
 		for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues, keepsCephsBounds, keepsTheBounds} {
-			if found := rule(w, about, allowed); len(found) > 0 {
+			if found := rule(w, known, allowed); len(found) > 0 {
 				problems = append(problems, found...)
 				break
 			}
@@ -101,9 +101,9 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 
 // validate checks one setting by two lists of rules. If a rule of the first list finds a problem, the setting
 // cannot be varied at all, so validate returns only that problem.
-func (w request) validate(about Known, allowed Permissions) []Problem {
+func (w request) validate(known Known, allowed Permissions) []Problem {
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isKnown, isAllowed} {
-		if problems := rule(w, about, allowed); len(problems) > 0 {
+		if problems := rule(w, known, allowed); len(problems) > 0 {
 			return problems
 		}
 	}
@@ -112,12 +112,12 @@ func (w request) validate(about Known, allowed Permissions) []Problem {
 		hasPool, keepsThePoolsBounds, takesValues, keepsCephsBounds, keepsTheBounds,
 		changesAtRuntime, isNotRooks, isNotShadowed,
 	} {
-		problems = append(problems, rule(w, about, allowed)...)
+		problems = append(problems, rule(w, known, allowed)...)
 	}
 	return problems
 }
 
-type rule func(w request, about Known, allowed Permissions) []Problem
+type rule func(w request, known Known, allowed Permissions) []Problem
 
 func (w request) problem(reason ProblemReason, format string, args ...any) []Problem {
 	return []Problem{{Reason: reason, Setting: w.setting, Message: fmt.Sprintf(format, args...)}}
@@ -135,8 +135,8 @@ func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
 		return w.problem(ProblemNever, "sweeps control %s themselves, so it cannot be varied", w.setting)
 	}
-	if risk, why := w.risk(); risk == settings.RiskNever {
-		return w.problem(ProblemNever, "%s is never varied, because %s", w.setting.Option, why)
+	if risk, reason := w.risk(); risk == settings.RiskNever {
+		return w.problem(ProblemNever, "%s is never varied, because %s", w.setting.Option, reason)
 	}
 	return nil
 }
@@ -166,14 +166,14 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 // isKnown rejects options that this version of Ceph does not know, and options that cephtune cannot restore.
 // It also rejects options of other daemons than OSDs, options that the central configuration cannot set, and
 // options that count only when an OSD is created.
-func isKnown(w request, about Known, allowed Permissions) []Problem {
+func isKnown(w request, knowledge Known, allowed Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
 			return w.problem(ProblemUnknown, "%s is not an option of pools that cephtune can restore", w.setting.Option)
 		}
 		return nil
 	}
-	help := about.Help[w.setting.Option]
+	help := knowledge.Help[w.setting.Option]
 	switch {
 	case !help.Known && similar(w.setting.Option, allowed.Cluster.Options) != "":
 		return w.problem(ProblemUnknown, "this Ceph has no option %s: did you mean %s?", w.setting.Option, similar(w.setting.Option, allowed.Cluster.Options))
@@ -191,11 +191,11 @@ func isKnown(w request, about Known, allowed Permissions) []Problem {
 	return nil
 }
 
-func hasPool(w request, about Known, _ Permissions) []Problem {
+func hasPool(w request, known Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption {
 		return nil
 	}
-	pool, found := about.Facts.Pool(w.setting.Pool)
+	pool, found := known.Facts.Pool(w.setting.Pool)
 	switch {
 	case !found:
 		return w.problem(ProblemNoPool, "there is no pool %s: `ceph osd pool ls` lists the pools", w.setting.Pool)
@@ -207,22 +207,22 @@ func hasPool(w request, about Known, _ Permissions) []Problem {
 
 // keepsThePoolsBounds checks pg_num against the pool's pg_num_min and pg_num_max. These bounds are for the
 // autoscaler, but Ceph applies them to every client.
-func keepsThePoolsBounds(w request, about Known, _ Permissions) []Problem {
-	pool, found := about.Facts.Pool(w.setting.Pool)
+func keepsThePoolsBounds(w request, known Known, _ Permissions) []Problem {
+	pool, found := known.Facts.Pool(w.setting.Pool)
 	if !w.setting.isPGNum() || !found {
 		return nil
 	}
-	return w.outside(about, pool.Options["pg_num_min"], pool.Options["pg_num_max"], "pg_num_min and pg_num_max of the pool allow")
+	return w.outside(known, pool.Options["pg_num_min"], pool.Options["pg_num_max"], "pg_num_min and pg_num_max of the pool allow")
 }
 
 // Type returns the type of a setting's values, or "" if it is unknown.
-func (k Known) Type(of Setting) string {
-	switch of.Kind {
+func (k Known) Type(setting Setting) string {
+	switch setting.Kind {
 	case KindPoolOption:
-		valueType, _ := PoolOptionType(of.Option)
+		valueType, _ := PoolOptionType(setting.Option)
 		return valueType
 	case KindConfig:
-		return k.Help[of.Option].Type
+		return k.Help[setting.Option].Type
 	case KindAutoscaler:
 		return cephvalue.String
 	default:
@@ -239,17 +239,17 @@ func (k Known) Typed(changes []Change) []Change {
 	return typed
 }
 
-func takesValues(w request, about Known, _ Permissions) []Problem {
+func takesValues(w request, known Known, _ Permissions) []Problem {
 	var problems []Problem
 	for _, value := range w.values {
-		if err := w.takes(value, about); err != nil {
+		if err := w.takes(value, known); err != nil {
 			problems = append(problems, w.problem(ProblemValue, "%s cannot be %s: %v", w.setting, value, err)...)
 		}
 	}
 	return problems
 }
 
-func (w request) takes(value cephvalue.Value, about Known) error {
+func (w request) takes(value cephvalue.Value, known Known) error {
 	if !value.Set {
 		if _, possible := ceph.UnsetBy(w.setting.Option); w.setting.Kind == KindPoolOption && !possible {
 			return fmt.Errorf("a pool always has a %s, so write a value", w.setting.Option)
@@ -259,38 +259,38 @@ func (w request) takes(value cephvalue.Value, about Known) error {
 	if err := ceph.ValidValue(value.Text); err != nil {
 		return err
 	}
-	text, err := cephvalue.Canonical(about.Type(w.setting), value.Text)
+	text, err := cephvalue.Canonical(known.Type(w.setting), value.Text)
 	if err != nil {
 		return err
 	}
 	if w.setting.isPGNum() && strings.HasPrefix(text, "-") || w.setting.isPGNum() && text == "0" {
 		return errors.New("a pool has at least one PG")
 	}
-	if enum := about.Help[w.setting.Option].Enum; w.setting.Kind == KindConfig && len(enum) > 0 && !slices.Contains(enum, value.Text) {
+	if enum := known.Help[w.setting.Option].Enum; w.setting.Kind == KindConfig && len(enum) > 0 && !slices.Contains(enum, value.Text) {
 		return fmt.Errorf("it must be one of %s", strings.Join(enum, ", "))
 	}
 	return nil
 }
 
-func keepsCephsBounds(w request, about Known, _ Permissions) []Problem {
+func keepsCephsBounds(w request, known Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindConfig {
 		return nil
 	}
-	help := about.Help[w.setting.Option]
-	return w.outside(about, help.Min, help.Max, "Ceph takes")
+	help := known.Help[w.setting.Option]
+	return w.outside(known, help.Min, help.Max, "Ceph takes")
 }
 
 // keepsTheBounds checks values against the bounds and the allowed values in the administrator's list.
-func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
+func keepsTheBounds(w request, known Known, allowed Permissions) []Problem {
 	option, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask)
 	if !listed {
 		return nil
 	}
 	var problems []Problem
-	w, problems = w.withEffective(option, about)
-	problems = append(problems, w.outside(about, option.Min, option.Max, "the administrator allows")...)
+	w, problems = w.withEffective(option, known)
+	problems = append(problems, w.outside(known, option.Min, option.Max, "the administrator allows")...)
 	for _, value := range w.values {
-		is := func(text string) bool { return same(w.setting, about.Type(w.setting), value, cephvalue.Of(text)) }
+		is := func(text string) bool { return same(w.setting, known.Type(w.setting), value, cephvalue.Of(text)) }
 		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, is) {
 			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: the administrator allows %s", w.setting, value, strings.Join(option.Values, ", "))...)
 		}
@@ -302,13 +302,13 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 // the option was unset originally, withEffective only drops "unset", because bounds do not apply to an
 // original value. Without bounds and allowed values, it only drops "unset" too. Otherwise, an unknown
 // effective value is a problem.
-func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
+func (w request) withEffective(bounds settings.Option, knowledge Known) (request, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v cephvalue.Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
-	if len(values) == len(w.values) || !bounded || about.original(w.setting) == cephvalue.Unset() {
+	if len(values) == len(w.values) || !bounded || knowledge.original(w.setting) == cephvalue.Unset() {
 		return request{setting: w.setting, values: values}, nil
 	}
-	effective, known := about.whenUnset(w.setting)
+	effective, known := knowledge.whenUnset(w.setting)
 	if !known {
 		return request{setting: w.setting, values: values}, w.problem(ProblemOutOfBounds,
 			"%s has bounds, and its value when unset is unknown: write a value", w.setting)
@@ -318,13 +318,13 @@ func (w request) withEffective(bounds settings.Option, about Known) (request, []
 
 // original returns a setting's value before the sweep: the original in the journal, or else the current
 // value.
-func (k Known) original(of Setting) cephvalue.Value {
+func (k Known) original(setting Setting) cephvalue.Value {
 	if k.Journal != nil {
-		if entry, journalled := k.Journal.Entry(of); journalled {
+		if entry, journalled := k.Journal.Entry(setting); journalled {
 			return entry.Original
 		}
 	}
-	now, err := k.Facts.Value(of)
+	now, err := k.Facts.Value(setting)
 	if err != nil {
 		return cephvalue.Of("") // The original is unknown, so no value may match it.
 	}
@@ -333,21 +333,21 @@ func (k Known) original(of Setting) cephvalue.Value {
 
 // whenUnset returns the value that OSDs use for an unset option: the value of a broader section, or Ceph's
 // default. It returns false if the value is unknown, as it is for pool options.
-func (k Known) whenUnset(of Setting) (string, bool) {
-	if of.Kind != KindConfig {
+func (k Known) whenUnset(setting Setting) (string, bool) {
+	if setting.Kind != KindConfig {
 		return "", false
 	}
-	if of.Mask != "" {
-		if broader := k.Facts.central(Setting{Kind: KindConfig, Option: of.Option}); broader.Set {
+	if setting.Mask != "" {
+		if broader := k.Facts.central(Setting{Kind: KindConfig, Option: setting.Option}); broader.Set {
 			return broader.Text, true
 		}
 	}
 	for _, entry := range k.Facts.Config {
-		if entry.Section == "global" && entry.Mask == "" && entry.Name == of.Option {
+		if entry.Section == "global" && entry.Mask == "" && entry.Name == setting.Option {
 			return entry.Value, true
 		}
 	}
-	help := k.Help[of.Option]
+	help := k.Help[setting.Option]
 	text := cmp.Or(help.DaemonDefault, help.Default)
 	return text, text != ""
 }
@@ -355,22 +355,22 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 // Alike reports whether OSDs act alike with two values of a setting: if Ceph stores them alike, or if one is unset
 // and the other is the value that OSDs then use. That value is unknown for pool options, and for options that
 // mClock replaces.
-func (k Known) Alike(of Setting, a, b cephvalue.Value) bool {
+func (k Known) Alike(setting Setting, a, b cephvalue.Value) bool {
 	used := func(v cephvalue.Value) cephvalue.Value {
-		if text, known := k.whenUnset(of); !v.Set && known && !LockedByMClock(of.Option) {
+		if text, known := k.whenUnset(setting); !v.Set && known && !LockedByMClock(setting.Option) {
 			return cephvalue.Of(text)
 		}
 		return v
 	}
-	return same(of, k.Type(of), used(a), used(b))
+	return same(setting, k.Type(setting), used(a), used(b))
 }
 
 // outside rejects values outside two bounds. The argument least is the lower bound, and the argument most is
 // the upper bound; "" means no bound. If a bound or a value is not a number, outside rejects the value,
 // because the bounds were meant to limit the values. In messages, the limit follows the text in `who`, for
 // example "Ceph takes".
-func (w request) outside(about Known, least, most, who string) []Problem {
-	valueType := about.Type(w.setting)
+func (w request) outside(known Known, least, most, who string) []Problem {
+	valueType := known.Type(w.setting)
 	var problems []Problem
 	for _, value := range w.values {
 		got, isNumber := cephvalue.Number(valueType, value.Text)
@@ -394,20 +394,20 @@ func (w request) outside(about Known, least, most, who string) []Problem {
 	return problems
 }
 
-func changesAtRuntime(w request, about Known, allowed Permissions) []Problem {
+func changesAtRuntime(w request, known Known, allowed Permissions) []Problem {
 	if w.setting.Kind != KindConfig || allowed.Restarts {
 		return nil
 	}
-	if !takenAtStart(w.setting, about) {
+	if !takenAtStart(w.setting, known) {
 		return nil
 	}
 	return w.problem(ProblemRestart, "OSDs read %s only when they start, and this sweep may not restart them: set guardrails.osdRestarts to Allow, which also needs the power restartOSDs",
 		w.setting.Option)
 }
 
-func isNotRooks(w request, about Known, _ Permissions) []Problem {
-	value, where, owned := about.Owned.by(w.setting)
-	mode, modeAt, ownsMode := about.Owned.by(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
+func isNotRooks(w request, known Known, _ Permissions) []Problem {
+	value, where, owned := known.Owned.by(w.setting)
+	mode, modeAt, ownsMode := known.Owned.by(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
 	switch {
 	case owned:
 	case ownsMode && w.setting.isPGNum() && mode != autoscalerOff:
@@ -418,9 +418,9 @@ func isNotRooks(w request, about Known, _ Permissions) []Problem {
 	return w.problem(ProblemOwned, "Rook keeps setting %s to %s: remove %s while the sweep runs", w.setting, value, where)
 }
 
-func isNotShadowed(w request, about Known, _ Permissions) []Problem {
+func isNotShadowed(w request, known Known, _ Permissions) []Problem {
 	var names []string
-	for _, entry := range about.Facts.Shadows(w.setting) {
+	for _, entry := range known.Facts.Shadows(w.setting) {
 		names = append(names, fmt.Sprintf("%s (%s)", ceph.ConfigWho{Section: entry.Section, Mask: entry.Mask}, entry.Value))
 	}
 	if len(names) == 0 {
@@ -431,8 +431,8 @@ func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 }
 
 // locked rejects changes that set an option which mClock locks under the values of the same configuration.
-func locked(configurations [][]Change, about Known) []Problem {
-	if about.OpQueue != "" && about.OpQueue != mClock {
+func locked(configurations [][]Change, known Known) []Problem {
+	if known.OpQueue != "" && known.OpQueue != mClock {
 		return nil
 	}
 	var problems []Problem
@@ -441,9 +441,9 @@ func locked(configurations [][]Change, about Known) []Problem {
 			if change.Setting.Kind != KindConfig || !change.To.Set {
 				continue
 			}
-			why := lockedBy(change.Setting.Option, effective(optionProfile, configuration, about), effective(optionOverride, configuration, about))
+			reason := lockedBy(change.Setting.Option, effective(optionProfile, configuration, known), effective(optionOverride, configuration, known))
 			said := slices.ContainsFunc(problems, func(p Problem) bool { return p.Setting == change.Setting })
-			if why == "" || said {
+			if reason == "" || said {
 				continue
 			}
 			advice := "set that in the same configuration, if the administrator allows it"
@@ -452,7 +452,7 @@ func locked(configurations [][]Change, about Known) []Problem {
 			}
 			problems = append(problems, Problem{
 				Reason: ProblemMClock, Setting: change.Setting,
-				Message: fmt.Sprintf("OSDs would revert %s: %s; %s", change.Setting, why, advice),
+				Message: fmt.Sprintf("OSDs would revert %s: %s; %s", change.Setting, reason, advice),
 			})
 		}
 	}
@@ -461,16 +461,16 @@ func locked(configurations [][]Change, about Known) []Problem {
 
 // lockedBefore rejects a setting whose current value was set before mClock locked the option. If a restore
 // set that value again, OSDs would remove it.
-func lockedBefore(configurations [][]Change, about Known) []Problem {
-	if about.OpQueue != "" && about.OpQueue != mClock {
+func lockedBefore(configurations [][]Change, known Known) []Problem {
+	if known.OpQueue != "" && known.OpQueue != mClock {
 		return nil
 	}
 	var problems []Problem
 	for _, w := range requests(configurations) {
-		if now, why := about.lockedNow(w.setting); why != "" {
+		if now, reason := known.lockedNow(w.setting); reason != "" {
 			problems = append(problems, w.problem(ProblemMClock,
 				"%s is %s, which cannot be restored (%s): remove it with `ceph config rm %s %s`, or make it take effect",
-				w.setting, now, why, w.setting.who(), w.setting.Option)...)
+				w.setting, now, reason, w.setting.who(), w.setting.Option)...)
 		}
 	}
 	return problems
@@ -480,9 +480,9 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 // configuration does not change the option, the current value counts. If that is unset, or the configuration
 // unsets the option, the value of a broader section or Ceph's default counts. effective ignores values with a
 // mask and values of single OSDs.
-func effective(option string, configuration []Change, about Known) string {
+func effective(option string, configuration []Change, known Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
-	value := about.Facts.central(setting)
+	value := known.Facts.central(setting)
 	for _, change := range configuration {
 		if change.Setting == setting {
 			value = change.To
@@ -491,6 +491,6 @@ func effective(option string, configuration []Change, about Known) string {
 	if value.Set {
 		return value.Text
 	}
-	text, _ := about.whenUnset(setting)
+	text, _ := known.whenUnset(setting)
 	return text
 }

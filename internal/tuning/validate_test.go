@@ -160,23 +160,23 @@ func TestValidate(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			about := newWorld(t).known()
-			about.Facts.Config = nil
-			about.Help["mgr_option"] = ceph.OptionHelp{Known: true, Name: "mgr_option", Type: "int", Services: []string{"mgr"}, Runtime: true}
+			known := newWorld(t).known()
+			known.Facts.Config = nil
+			known.Help["mgr_option"] = ceph.OptionHelp{Known: true, Name: "mgr_option", Type: "int", Services: []string{"mgr"}, Runtime: true}
 			for name, valueType := range map[string]string{
 				"osd_some_delay": cephvalue.Seconds, "osd_scrub_reservation_timeout": cephvalue.Milliseconds, "osd_some_address": "addr",
 				"osd_some_word": cephvalue.String,
 			} {
-				about.Help[name] = ceph.OptionHelp{Known: true, Name: name, Type: valueType, Runtime: true}
+				known.Help[name] = ceph.OptionHelp{Known: true, Name: name, Type: valueType, Runtime: true}
 			}
 			if test.change != nil {
-				test.change(&about)
+				test.change(&known)
 			}
 			permissions := allowed
 			if test.permissions != nil {
 				permissions = *test.permissions
 			}
-			got := Validate(test.configurations, about, permissions)
+			got := Validate(test.configurations, known, permissions)
 			if test.reason == "" {
 				if len(got) > 0 {
 					t.Errorf("refused: %+v", got)
@@ -192,13 +192,13 @@ func TestValidate(t *testing.T) {
 }
 
 func TestTypesAreThoseOfTheOptions(t *testing.T) {
-	about := newWorld(t).known()
+	known := newWorld(t).known()
 	untyped := []Change{config("osd_memory_target", "4G"), poolOption("p", "pg_num", "8"), balancer(), autoscaler("p")}
 	for i := range untyped {
 		untyped[i].Type = ""
 	}
 	for i, want := range []string{"size", "int", "bool", "str"} {
-		if got := about.Typed(untyped)[i].Type; got != want {
+		if got := known.Typed(untyped)[i].Type; got != want {
 			t.Errorf("%s has type %q, want %s", untyped[i], got, want)
 		}
 	}

@@ -22,17 +22,17 @@ func PoolOptionType(name string) (string, bool) {
 }
 
 // same reports whether Ceph treats two values of a setting as equal.
-func same(of Setting, valueType string, a, b cephvalue.Value) bool {
-	return canonical(of, valueType, a) == canonical(of, valueType, b)
+func same(setting Setting, valueType string, a, b cephvalue.Value) bool {
+	return canonical(setting, valueType, a) == canonical(setting, valueType, b)
 }
 
 // canonical returns a value in the form in which Ceph stores it; a value that cephvalue.Canonical refuses is
 // returned unchanged. Many pool options have a special value, such as 0, that unsets them.
-func canonical(of Setting, valueType string, v cephvalue.Value) cephvalue.Value {
+func canonical(setting Setting, valueType string, v cephvalue.Value) cephvalue.Value {
 	if !v.Set {
 		return v
 	}
-	if of.Kind == KindPoolOption && unsets(of.Option, v.Text) {
+	if setting.Kind == KindPoolOption && unsets(setting.Option, v.Text) {
 		return cephvalue.Unset()
 	}
 	text, err := cephvalue.Canonical(valueType, v.Text)

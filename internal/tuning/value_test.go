@@ -29,7 +29,7 @@ func TestFactsBeforeAnotherSweep(t *testing.T) {
 		{Setting: fast, PoolID: 7, Original: cephvalue.Unset(), State: Open},
 	}}
 	now, before := facts.Before(nil), facts.Before(journal)
-	for of, want := range map[Setting][2]cephvalue.Value{
+	for setting, want := range map[Setting][2]cephvalue.Value{
 		profile: {cephvalue.Of("high_client_ops"), cephvalue.Unset()},
 		masked("class:ssd", "osd_mclock_profile", "").Setting: {cephvalue.Of("custom"), cephvalue.Of("custom")},
 		limit:                                 {cephvalue.Of("16"), cephvalue.Of("256")},
@@ -39,12 +39,12 @@ func TestFactsBeforeAnotherSweep(t *testing.T) {
 		poolOption("q", "pg_num", "").Setting: {cephvalue.Of("8"), cephvalue.Of("8")},
 	} {
 		for i, f := range []Facts{now, before} {
-			if got, err := f.Value(of); err != nil || got != want[i] {
-				t.Errorf("%s is %s, %v, want %s", of, got, err, want[i])
+			if got, err := f.Value(setting); err != nil || got != want[i] {
+				t.Errorf("%s is %s, %v, want %s", setting, got, err, want[i])
 			}
 		}
-		if got, _ := facts.Value(of); got != want[0] {
-			t.Errorf("%s changed to %s", of, got)
+		if got, _ := facts.Value(setting); got != want[0] {
+			t.Errorf("%s changed to %s", setting, got)
 		}
 	}
 }

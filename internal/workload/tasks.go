@@ -13,8 +13,8 @@ import (
 // StartTime returns the earliest start of a task on any client; zero if unknown.
 func (t Tasks) StartTime(id string) time.Time {
 	var first time.Time
-	for _, of := range t {
-		if start := of[id].StartTime; start != nil && (first.IsZero() || start.Before(first)) {
+	for _, statuses := range t {
+		if start := statuses[id].StartTime; start != nil && (first.IsZero() || start.Before(first)) {
 			first = *start
 		}
 	}
@@ -24,8 +24,8 @@ func (t Tasks) StartTime(id string) time.Time {
 // usedBefore reports whether a phase of an earlier run, or a pilot, may have used the data that these clients
 // have prefilled.
 func (t Tasks) usedBefore(run int32) bool {
-	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
-		for id := range of {
+	return slices.ContainsFunc(t, func(statuses map[string]task.Status) bool {
+		for id := range statuses {
 			number, _, _ := strings.Cut(strings.TrimPrefix(id, "r"), "-")
 			earlier, err := strconv.ParseInt(number, 10, 32)
 			if err == nil && int32(earlier) < run || strings.HasPrefix(id, "pilot-") {
@@ -39,8 +39,8 @@ func (t Tasks) usedBefore(run int32) bool {
 // EndTime returns the latest end of a task on any client; zero if unknown.
 func (t Tasks) EndTime(id string) time.Time {
 	var last time.Time
-	for _, of := range t {
-		if end := of[id].EndTime; end != nil && end.After(last) {
+	for _, statuses := range t {
+		if end := statuses[id].EndTime; end != nil && end.After(last) {
 			last = *end
 		}
 	}
@@ -49,8 +49,8 @@ func (t Tasks) EndTime(id string) time.Time {
 
 // Measuring reports whether any client is measuring.
 func (t Tasks) Measuring() bool {
-	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
-		for _, status := range of {
+	return slices.ContainsFunc(t, func(statuses map[string]task.Status) bool {
+		for _, status := range statuses {
 			if status.State == task.Measuring {
 				return true
 			}
@@ -62,8 +62,8 @@ func (t Tasks) Measuring() bool {
 // Begun reports whether any client has the task of a phase in this run.
 func (t Tasks) Begun(run int32) bool {
 	prefix := fmt.Sprintf("r%d-", run)
-	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
-		for id := range of {
+	return slices.ContainsFunc(t, func(statuses map[string]task.Status) bool {
+		for id := range statuses {
 			if strings.HasPrefix(id, prefix) {
 				return true
 			}
@@ -82,8 +82,8 @@ func (t Tasks) Has(id string) bool {
 
 // Any reports whether at least one client has the task in a state that the given function accepts.
 func (t Tasks) Any(id string, is func(task.State) bool) bool {
-	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
-		status, ok := of[id]
+	return slices.ContainsFunc(t, func(statuses map[string]task.Status) bool {
+		status, ok := statuses[id]
 		return ok && is(status.State)
 	})
 }
@@ -95,8 +95,8 @@ func (t Tasks) hasAll(id string) bool {
 // All reports whether every client has the task in a state that the given function accepts; false without
 // clients.
 func (t Tasks) All(id string, is func(task.State) bool) bool {
-	for _, of := range t {
-		if status, ok := of[id]; !ok || !is(status.State) {
+	for _, statuses := range t {
+		if status, ok := statuses[id]; !ok || !is(status.State) {
 			return false
 		}
 	}
@@ -105,8 +105,8 @@ func (t Tasks) All(id string, is func(task.State) bool) bool {
 
 // Unfinished returns the ID of a task that some client has not ended; false if all tasks have ended.
 func (t Tasks) Unfinished() (string, bool) {
-	for _, of := range t {
-		for id, status := range of {
+	for _, statuses := range t {
+		for id, status := range statuses {
 			if !status.State.Ended() {
 				return id, true
 			}
@@ -120,8 +120,8 @@ func (t Tasks) Unfinished() (string, bool) {
 // failure. Otherwise, that real failure is the reason why the task was cancelled on the other clients.
 func (t Tasks) Failed(id string) *Failure {
 	var found *Failure
-	for client, of := range t {
-		status, ok := of[id]
+	for client, statuses := range t {
+		status, ok := statuses[id]
 		switch {
 		case !ok:
 		case status.State == task.Failed:

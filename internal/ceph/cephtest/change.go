@@ -15,8 +15,8 @@ import (
 
 // change checks the fence and carries out a change, between the hooks Before and After. If the field Lose holds
 // the verb, change does not carry out the change, but stores it until the test calls Land.
-func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
-	return c.verb(ctx, verb, at, func() error {
+func (c *Cluster) change(ctx context.Context, verb string, connection ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
+	return c.verb(ctx, verb, connection, func() error {
 		if fence.FSID != FSID || fence.Epoch < max(1, c.epoch) {
 			return &ceph.FencedError{Message: fmt.Sprintf("epoch %d of %s is over", fence.Epoch, fence.FSID)}
 		}
@@ -37,11 +37,11 @@ func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, f
 func (c *Cluster) NewSidecar() { c.Act(func(c *Cluster) { c.epoch = 0 }) }
 
 // SetConfig implements ceph.Tuner.
-func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
+func (c *Cluster) SetConfig(ctx context.Context, connection ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
 	if err := fence.Tunable(ceph.Setting{Who: who, Option: option, Value: cephvalue.Of(value)}); err != nil {
 		return err
 	}
-	return c.change(ctx, "SetConfig", at, fence, func() error {
+	return c.change(ctx, "SetConfig", connection, fence, func() error {
 		help, known := c.Answers.ConfigHelp[option]
 		if !known {
 			return &ceph.Error{Verb: "config set", Errno: 22, Message: fmt.Sprintf("Error EINVAL: unrecognized config option '%s'", option)}
@@ -62,11 +62,11 @@ func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.
 }
 
 // RemoveConfig implements ceph.Tuner.
-func (c *Cluster) RemoveConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option string) error {
+func (c *Cluster) RemoveConfig(ctx context.Context, connection ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option string) error {
 	if err := fence.Tunable(ceph.Setting{Who: who, Option: option}); err != nil {
 		return err
 	}
-	return c.change(ctx, "RemoveConfig", at, fence, func() error {
+	return c.change(ctx, "RemoveConfig", connection, fence, func() error {
 		c.removeCentral(who, option)
 		return nil
 	}, who, option)
@@ -79,8 +79,8 @@ func (c *Cluster) removeCentral(who ceph.ConfigWho, option string) {
 }
 
 // SetBalancer implements ceph.Tuner.
-func (c *Cluster) SetBalancer(ctx context.Context, at ceph.Connection, fence ceph.Fence, on bool) error {
-	return c.change(ctx, "SetBalancer", at, fence, func() error {
+func (c *Cluster) SetBalancer(ctx context.Context, connection ceph.Connection, fence ceph.Fence, on bool) error {
+	return c.change(ctx, "SetBalancer", connection, fence, func() error {
 		if !c.Answers.Status.ManagerActive {
 			return fmt.Errorf("ceph balancer did not end in time: %w", context.DeadlineExceeded)
 		}
@@ -90,11 +90,11 @@ func (c *Cluster) SetBalancer(ctx context.Context, at ceph.Connection, fence cep
 }
 
 // SetFlag implements ceph.Tuner.
-func (c *Cluster) SetFlag(ctx context.Context, at ceph.Connection, fence ceph.Fence, flag string, on bool) error {
+func (c *Cluster) SetFlag(ctx context.Context, connection ceph.Connection, fence ceph.Fence, flag string, on bool) error {
 	if err := ceph.TunableFlag(flag); err != nil {
 		return err
 	}
-	return c.change(ctx, "SetFlag", at, fence, func() error {
+	return c.change(ctx, "SetFlag", connection, fence, func() error {
 		flags := slices.DeleteFunc(slices.Clone(c.Answers.OSDMap.Flags), func(f string) bool { return f == flag })
 		if on {
 			flags = append(flags, flag)
@@ -105,16 +105,16 @@ func (c *Cluster) SetFlag(ctx context.Context, at ceph.Connection, fence ceph.Fe
 }
 
 // PlacePGs implements ceph.Tuner.
-func (c *Cluster) PlacePGs(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool string, pgs []ceph.PGPlacement) error {
-	return c.change(ctx, "PlacePGs", at, fence, func() error { return c.place(pool, pgs) }, pool, pgs)
+func (c *Cluster) PlacePGs(ctx context.Context, connection ceph.Connection, fence ceph.Fence, pool string, pgs []ceph.PGPlacement) error {
+	return c.change(ctx, "PlacePGs", connection, fence, func() error { return c.place(pool, pgs) }, pool, pgs)
 }
 
 // UnsetPoolOption implements ceph.Tuner.
-func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option string) error {
+func (c *Cluster) UnsetPoolOption(ctx context.Context, connection ceph.Connection, fence ceph.Fence, pool, option string) error {
 	if err := fence.Tunable(ceph.Setting{Pool: pool, Option: option}); err != nil {
 		return err
 	}
-	return c.change(ctx, "UnsetPoolOption", at, fence, func() error {
+	return c.change(ctx, "UnsetPoolOption", connection, fence, func() error {
 		value, possible := ceph.UnsetBy(option)
 		if !possible {
 			return &ceph.InvalidError{Message: option + " of a pool cannot be unset"}
@@ -124,19 +124,19 @@ func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence
 }
 
 // SetPoolOption implements ceph.Tuner.
-func (c *Cluster) SetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option, value string) error {
+func (c *Cluster) SetPoolOption(ctx context.Context, connection ceph.Connection, fence ceph.Fence, pool, option, value string) error {
 	if err := fence.Tunable(ceph.Setting{Pool: pool, Option: option, Value: cephvalue.Of(value)}); err != nil {
 		return err
 	}
-	return c.change(ctx, "SetPoolOption", at, fence, func() error { return c.setPool(pool, option, value) }, pool, option, value)
+	return c.change(ctx, "SetPoolOption", connection, fence, func() error { return c.setPool(pool, option, value) }, pool, option, value)
 }
 
 func (c *Cluster) setPool(name, option, value string) error {
-	at := slices.IndexFunc(c.Answers.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
-	if at < 0 {
+	index := slices.IndexFunc(c.Answers.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
+	if index < 0 {
 		return &ceph.Error{Verb: "osd pool set", Errno: 2, Message: fmt.Sprintf("Error ENOENT: unrecognized pool '%s'", name)}
 	}
-	pool := &c.Answers.OSDMap.Pools[at]
+	pool := &c.Answers.OSDMap.Pools[index]
 	if option == "pg_num" {
 		return c.setPGNum(pool, value)
 	}
@@ -185,7 +185,7 @@ func (c *Cluster) Tick() {
 		}
 		for i := range a.OSDMap.Pools {
 			pool := &a.OSDMap.Pools[i]
-			if wanted, has := c.Autoscaler[pool.Name]; has && pool.AutoscaleMode == "on" && a.Status.ManagerActive {
+			if wanted, ok := c.Autoscaler[pool.Name]; ok && pool.AutoscaleMode == "on" && a.Status.ManagerActive {
 				pool.PGNumTarget, pool.PGPlacementTarget = wanted, wanted
 			}
 			c.step(pool)
@@ -261,10 +261,10 @@ func (c *Cluster) store(help ceph.OptionHelp, value string) (string, error) {
 		return "", err
 	}
 	number, isNumber := cephvalue.Number(help.Type, stored)
-	if least, has := cephvalue.Number(help.Type, help.Min); has && isNumber && number < least {
+	if least, ok := cephvalue.Number(help.Type, help.Min); ok && isNumber && number < least {
 		return "", fmt.Errorf("value '%s' is below minimum %s", stored, help.Min)
 	}
-	if most, has := cephvalue.Number(help.Type, help.Max); has && isNumber && number > most {
+	if most, ok := cephvalue.Number(help.Type, help.Max); ok && isNumber && number > most {
 		return "", fmt.Errorf("value '%s' exceeds maximum %s", stored, help.Max)
 	}
 	return stored, nil

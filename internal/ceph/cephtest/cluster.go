@@ -207,8 +207,8 @@ func (c *Cluster) Land() {
 }
 
 // RunningConfig implements ceph.Client.
-func (c *Cluster) RunningConfig(ctx context.Context, at ceph.Connection, osds []int, options []string) (all []ceph.Running, err error) {
-	err = c.verb(ctx, "RunningConfig", at, func() error {
+func (c *Cluster) RunningConfig(ctx context.Context, connection ceph.Connection, osds []int, options []string) (all []ceph.Running, err error) {
+	err = c.verb(ctx, "RunningConfig", connection, func() error {
 		for _, osd := range osds {
 			all = append(all, c.running(osd, options))
 		}
@@ -236,8 +236,8 @@ func (c *Cluster) running(osd int, options []string) ceph.Running {
 		value, set, source := c.wanted(osd, help)
 		option := ceph.RunningOption{Name: name, Value: value, Source: source}
 		if !help.Runtime {
-			booted, is := c.boot[key(osd, name)]
-			if !is {
+			booted, ok := c.boot[key(osd, name)]
+			if !ok {
 				booted = help.Default
 			}
 			option.Ignored = set && booted != value
@@ -246,7 +246,7 @@ func (c *Cluster) running(osd int, options []string) ceph.Running {
 				option.Source = "default"
 			}
 		}
-		if here, is := c.local[key(osd, name)]; is {
+		if here, ok := c.local[key(osd, name)]; ok {
 			option.Value, option.Source = here, "override"
 		}
 		answer.Options = append(answer.Options, option)
@@ -265,7 +265,7 @@ func (c *Cluster) wanted(osd int, help ceph.OptionHelp) (value string, set bool,
 		{Section: "osd", Mask: fmt.Sprintf("host:node-%d", osd)},
 		{Section: "osd." + strconv.Itoa(osd)},
 	} {
-		if central, is := c.central(who, help.Name); is {
+		if central, ok := c.central(who, help.Name); ok {
 			value, set, source = central, true, "mon"
 		}
 	}
@@ -284,14 +284,14 @@ func (c *Cluster) class(osd int) string {
 func key(osd int, option string) string { return fmt.Sprintf("osd.%d %s", osd, option) }
 
 // verb calls the hook Before, carries out a verb, and calls the hook After if the verb succeeded.
-func (c *Cluster) verb(ctx context.Context, name string, at ceph.Connection, do func() error, args ...any) error {
+func (c *Cluster) verb(ctx context.Context, name string, connection ceph.Connection, do func() error, args ...any) error {
 	if before := c.hook(func(b Behaviour) func(string) error { return b.Before }); before != nil {
 		if err := before(name); err != nil {
 			return err
 		}
 	}
 	var failed error
-	err := c.answer(ctx, name, at, func() { failed = do() }, args...)
+	err := c.answer(ctx, name, connection, func() { failed = do() }, args...)
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
@@ -309,8 +309,8 @@ func (c *Cluster) hook(of func(Behaviour) func(string) error) (hook func(string)
 // The methods below replace those of the Fake, because the methods of the Fake do not call the hooks.
 
 // OSDMap implements ceph.Client.
-func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMap, err error) {
-	err = c.verb(ctx, "OSDMap", at, func() error {
+func (c *Cluster) OSDMap(ctx context.Context, connection ceph.Connection) (m *ceph.OSDMap, err error) {
+	err = c.verb(ctx, "OSDMap", connection, func() error {
 		seen := c.Answers.OSDMap
 		seen.Flags = slices.Clone(seen.Flags)
 		seen.OSDs = slices.Clone(seen.OSDs)
@@ -325,8 +325,8 @@ func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMa
 }
 
 // ConfigDump implements ceph.Client.
-func (c *Cluster) ConfigDump(ctx context.Context, at ceph.Connection) (entries []ceph.ConfigEntry, err error) {
-	err = c.verb(ctx, "ConfigDump", at, func() error {
+func (c *Cluster) ConfigDump(ctx context.Context, connection ceph.Connection) (entries []ceph.ConfigEntry, err error) {
+	err = c.verb(ctx, "ConfigDump", connection, func() error {
 		entries = slices.Clone(c.Answers.ConfigDump)
 		return nil
 	})
@@ -334,8 +334,8 @@ func (c *Cluster) ConfigDump(ctx context.Context, at ceph.Connection) (entries [
 }
 
 // Balancer implements ceph.Client.
-func (c *Cluster) Balancer(ctx context.Context, at ceph.Connection) (b *ceph.Balancer, err error) {
-	err = c.verb(ctx, "Balancer", at, func() error {
+func (c *Cluster) Balancer(ctx context.Context, connection ceph.Connection) (b *ceph.Balancer, err error) {
+	err = c.verb(ctx, "Balancer", connection, func() error {
 		if !c.Answers.Status.ManagerActive {
 			return fmt.Errorf("ceph balancer status did not end in time: %w", context.DeadlineExceeded)
 		}
@@ -347,8 +347,8 @@ func (c *Cluster) Balancer(ctx context.Context, at ceph.Connection) (b *ceph.Bal
 }
 
 // GetKey implements ceph.Client.
-func (c *Cluster) GetKey(ctx context.Context, at ceph.Connection, key string) (value string, found bool, err error) {
-	err = c.verb(ctx, "GetKey", at, func() error {
+func (c *Cluster) GetKey(ctx context.Context, connection ceph.Connection, key string) (value string, found bool, err error) {
+	err = c.verb(ctx, "GetKey", connection, func() error {
 		value, found = c.Keys[key]
 		return nil
 	}, key)
@@ -356,8 +356,8 @@ func (c *Cluster) GetKey(ctx context.Context, at ceph.Connection, key string) (v
 }
 
 // SetKey implements ceph.Client.
-func (c *Cluster) SetKey(ctx context.Context, at ceph.Connection, key, value string) error {
-	return c.verb(ctx, "SetKey", at, func() error {
+func (c *Cluster) SetKey(ctx context.Context, connection ceph.Connection, key, value string) error {
+	return c.verb(ctx, "SetKey", connection, func() error {
 		if c.Keys == nil {
 			c.Keys = map[string]string{}
 		}
@@ -367,8 +367,8 @@ func (c *Cluster) SetKey(ctx context.Context, at ceph.Connection, key, value str
 }
 
 // RemoveKey implements ceph.Client.
-func (c *Cluster) RemoveKey(ctx context.Context, at ceph.Connection, key string) error {
-	return c.verb(ctx, "RemoveKey", at, func() error {
+func (c *Cluster) RemoveKey(ctx context.Context, connection ceph.Connection, key string) error {
+	return c.verb(ctx, "RemoveKey", connection, func() error {
 		delete(c.Keys, key)
 		return nil
 	}, key)

@@ -91,8 +91,8 @@ func (f *Fake) Calls(verb string) []Call {
 }
 
 // answer calls a verb, through Carry if that is set.
-func (f *Fake) answer(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
-	carry := func() error { return f.carryOut(ctx, verb, at, do, args...) }
+func (f *Fake) answer(ctx context.Context, verb string, connection ceph.Connection, do func(), args ...any) error {
+	carry := func() error { return f.carryOut(ctx, verb, connection, do, args...) }
 	if f.Carry != nil {
 		return f.Carry(ctx, verb, carry)
 	}
@@ -101,10 +101,10 @@ func (f *Fake) answer(ctx context.Context, verb string, at ceph.Connection, do f
 
 // carryOut records a call. It carries the call out unless the context has ended or Errors makes the
 // verb fail.
-func (f *Fake) carryOut(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
+func (f *Fake) carryOut(ctx context.Context, verb string, connection ceph.Connection, do func(), args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.calls = append(f.calls, Call{Verb: verb, At: at, Args: strings.TrimSpace(fmt.Sprintln(args...))})
+	f.calls = append(f.calls, Call{Verb: verb, At: connection, Args: strings.TrimSpace(fmt.Sprintln(args...))})
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ceph %s: %w", verb, err)
 	}
@@ -116,9 +116,9 @@ func (f *Fake) carryOut(ctx context.Context, verb string, at ceph.Connection, do
 }
 
 // Status implements ceph.Client.
-func (f *Fake) Status(ctx context.Context, at ceph.Connection) (*ceph.Status, error) {
+func (f *Fake) Status(ctx context.Context, connection ceph.Connection) (*ceph.Status, error) {
 	var s ceph.Status
-	err := f.answer(ctx, "Status", at, func() {
+	err := f.answer(ctx, "Status", connection, func() {
 		s = f.Answers.Status
 		s.PGsByState = maps.Clone(s.PGsByState)
 		s.Health.Checks = slices.Clone(s.Health.Checks)
@@ -127,9 +127,9 @@ func (f *Fake) Status(ctx context.Context, at ceph.Connection) (*ceph.Status, er
 }
 
 // OSDMap implements ceph.Client.
-func (f *Fake) OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, error) {
+func (f *Fake) OSDMap(ctx context.Context, connection ceph.Connection) (*ceph.OSDMap, error) {
 	var m ceph.OSDMap
-	err := f.answer(ctx, "OSDMap", at, func() {
+	err := f.answer(ctx, "OSDMap", connection, func() {
 		m = f.Answers.OSDMap
 		m.Pools = slices.Clone(m.Pools)
 	})
@@ -137,21 +137,21 @@ func (f *Fake) OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, er
 }
 
 // OSDs implements ceph.Client.
-func (f *Fake) OSDs(ctx context.Context, at ceph.Connection) (osds []ceph.OSD, err error) {
-	err = f.answer(ctx, "OSDs", at, func() { osds = slices.Clone(f.Answers.OSDs) })
+func (f *Fake) OSDs(ctx context.Context, connection ceph.Connection) (osds []ceph.OSD, err error) {
+	err = f.answer(ctx, "OSDs", connection, func() { osds = slices.Clone(f.Answers.OSDs) })
 	return osds, err
 }
 
 // OSDTree implements ceph.Client.
-func (f *Fake) OSDTree(ctx context.Context, at ceph.Connection) (osds []ceph.OSDLocation, err error) {
-	err = f.answer(ctx, "OSDTree", at, func() { osds = slices.Clone(f.Answers.OSDTree) })
+func (f *Fake) OSDTree(ctx context.Context, connection ceph.Connection) (osds []ceph.OSDLocation, err error) {
+	err = f.answer(ctx, "OSDTree", connection, func() { osds = slices.Clone(f.Answers.OSDTree) })
 	return osds, err
 }
 
 // PlacePGs implements the method of ceph.Tuner, but does not check the fence. It moves the placement groups
 // immediately.
-func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
-	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.place(pool, pgs) }, pool, pgs)
+func (f *Fake) PlacePGs(ctx context.Context, connection ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
+	failed := f.answer(ctx, "PlacePGs", connection, func() { err = f.place(pool, pgs) }, pool, pgs)
 	return errors.Join(failed, err)
 }
 
@@ -180,9 +180,9 @@ func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
 }
 
 // DF implements ceph.Client.
-func (f *Fake) DF(ctx context.Context, at ceph.Connection) (*ceph.DF, error) {
+func (f *Fake) DF(ctx context.Context, connection ceph.Connection) (*ceph.DF, error) {
 	var df ceph.DF
-	err := f.answer(ctx, "DF", at, func() {
+	err := f.answer(ctx, "DF", connection, func() {
 		df = f.Answers.DF
 		df.Pools = slices.Clone(df.Pools)
 	})
@@ -190,53 +190,53 @@ func (f *Fake) DF(ctx context.Context, at ceph.Connection) (*ceph.DF, error) {
 }
 
 // OSDPerf implements ceph.Client.
-func (f *Fake) OSDPerf(ctx context.Context, at ceph.Connection) (perf []ceph.OSDLatency, err error) {
-	err = f.answer(ctx, "OSDPerf", at, func() { perf = slices.Clone(f.Answers.OSDPerf) })
+func (f *Fake) OSDPerf(ctx context.Context, connection ceph.Connection) (perf []ceph.OSDLatency, err error) {
+	err = f.answer(ctx, "OSDPerf", connection, func() { perf = slices.Clone(f.Answers.OSDPerf) })
 	return perf, err
 }
 
 // OSDIO implements ceph.Client.
-func (f *Fake) OSDIO(ctx context.Context, at ceph.Connection) (io []ceph.OSDIO, err error) {
-	err = f.answer(ctx, "OSDIO", at, func() { io = slices.Clone(f.Answers.OSDIO) })
+func (f *Fake) OSDIO(ctx context.Context, connection ceph.Connection) (io []ceph.OSDIO, err error) {
+	err = f.answer(ctx, "OSDIO", connection, func() { io = slices.Clone(f.Answers.OSDIO) })
 	return io, err
 }
 
 // PGs implements ceph.Client.
-func (f *Fake) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
-	err = f.answer(ctx, "PGs", at, func() { pgs = slices.Clone(f.Answers.PGs) })
+func (f *Fake) PGs(ctx context.Context, connection ceph.Connection) (pgs []ceph.PG, err error) {
+	err = f.answer(ctx, "PGs", connection, func() { pgs = slices.Clone(f.Answers.PGs) })
 	return pgs, err
 }
 
 // Strays implements ceph.Client.
-func (f *Fake) Strays(ctx context.Context, at ceph.Connection) (*ceph.Strays, error) {
+func (f *Fake) Strays(ctx context.Context, connection ceph.Connection) (*ceph.Strays, error) {
 	var s ceph.Strays
-	err := f.answer(ctx, "Strays", at, func() { s = f.Answers.Strays })
+	err := f.answer(ctx, "Strays", connection, func() { s = f.Answers.Strays })
 	return orNil(&s, err)
 }
 
 // PoolIO implements ceph.Client.
-func (f *Fake) PoolIO(ctx context.Context, at ceph.Connection) (pools []ceph.PoolIO, err error) {
-	err = f.answer(ctx, "PoolIO", at, func() { pools = slices.Clone(f.Answers.PoolIO) })
+func (f *Fake) PoolIO(ctx context.Context, connection ceph.Connection) (pools []ceph.PoolIO, err error) {
+	err = f.answer(ctx, "PoolIO", connection, func() { pools = slices.Clone(f.Answers.PoolIO) })
 	return pools, err
 }
 
 // Versions implements ceph.Client.
-func (f *Fake) Versions(ctx context.Context, at ceph.Connection) (*ceph.Versions, error) {
+func (f *Fake) Versions(ctx context.Context, connection ceph.Connection) (*ceph.Versions, error) {
 	var v ceph.Versions
-	err := f.answer(ctx, "Versions", at, func() { v = f.Answers.Versions })
+	err := f.answer(ctx, "Versions", connection, func() { v = f.Answers.Versions })
 	return orNil(&v, err)
 }
 
 // ConfigDump implements ceph.Client.
-func (f *Fake) ConfigDump(ctx context.Context, at ceph.Connection) (entries []ceph.ConfigEntry, err error) {
-	err = f.answer(ctx, "ConfigDump", at, func() { entries = slices.Clone(f.Answers.ConfigDump) })
+func (f *Fake) ConfigDump(ctx context.Context, connection ceph.Connection) (entries []ceph.ConfigEntry, err error) {
+	err = f.answer(ctx, "ConfigDump", connection, func() { entries = slices.Clone(f.Answers.ConfigDump) })
 	return entries, err
 }
 
 // ConfigShow implements ceph.Client.
-func (f *Fake) ConfigShow(ctx context.Context, at ceph.Connection, osd int, option string) (value string, err error) {
+func (f *Fake) ConfigShow(ctx context.Context, connection ceph.Connection, osd int, option string) (value string, err error) {
 	var found bool
-	err = f.answer(ctx, "ConfigShow", at, func() { value, found = f.Answers.ConfigShow[fmt.Sprintf("osd.%d %s", osd, option)] }, osd, option)
+	err = f.answer(ctx, "ConfigShow", connection, func() { value, found = f.Answers.ConfigShow[fmt.Sprintf("osd.%d %s", osd, option)] }, osd, option)
 	if err == nil && !found {
 		err = notFound("config show")
 	}
@@ -244,10 +244,10 @@ func (f *Fake) ConfigShow(ctx context.Context, at ceph.Connection, osd int, opti
 }
 
 // ConfigHelp implements ceph.Client.
-func (f *Fake) ConfigHelp(ctx context.Context, at ceph.Connection, option string) (*ceph.OptionHelp, error) {
+func (f *Fake) ConfigHelp(ctx context.Context, connection ceph.Connection, option string) (*ceph.OptionHelp, error) {
 	help := ceph.OptionHelp{Name: option}
-	err := f.answer(ctx, "ConfigHelp", at, func() {
-		if known, is := f.Answers.ConfigHelp[option]; is {
+	err := f.answer(ctx, "ConfigHelp", connection, func() {
+		if known, ok := f.Answers.ConfigHelp[option]; ok {
 			help = known
 		}
 	}, option)
@@ -255,8 +255,8 @@ func (f *Fake) ConfigHelp(ctx context.Context, at ceph.Connection, option string
 }
 
 // RunningConfig implements ceph.Client.
-func (f *Fake) RunningConfig(ctx context.Context, at ceph.Connection, osds []int, options []string) (all []ceph.Running, err error) {
-	err = f.answer(ctx, "RunningConfig", at, func() {
+func (f *Fake) RunningConfig(ctx context.Context, connection ceph.Connection, osds []int, options []string) (all []ceph.Running, err error) {
+	err = f.answer(ctx, "RunningConfig", connection, func() {
 		for _, osd := range osds {
 			running, known := f.Answers.RunningConfig[osd]
 			if !known {
@@ -270,15 +270,15 @@ func (f *Fake) RunningConfig(ctx context.Context, at ceph.Connection, osds []int
 }
 
 // Balancer implements ceph.Client.
-func (f *Fake) Balancer(ctx context.Context, at ceph.Connection) (*ceph.Balancer, error) {
+func (f *Fake) Balancer(ctx context.Context, connection ceph.Connection) (*ceph.Balancer, error) {
 	var b ceph.Balancer
-	err := f.answer(ctx, "Balancer", at, func() { b = f.Answers.Balancer })
+	err := f.answer(ctx, "Balancer", connection, func() { b = f.Answers.Balancer })
 	return orNil(&b, err)
 }
 
 // PGsOn implements ceph.Client.
-func (f *Fake) PGsOn(ctx context.Context, at ceph.Connection, osds ...int) (pgs []ceph.PG, err error) {
-	err = f.answer(ctx, "PGsOn", at, func() { pgs = f.pgsOn(osds) }, osds)
+func (f *Fake) PGsOn(ctx context.Context, connection ceph.Connection, osds ...int) (pgs []ceph.PG, err error) {
+	err = f.answer(ctx, "PGsOn", connection, func() { pgs = f.pgsOn(osds) }, osds)
 	return pgs, err
 }
 
@@ -289,15 +289,15 @@ func (a *Answers) pgsOn(osds []int) []ceph.PG {
 }
 
 // OKToStop implements ceph.Client.
-func (f *Fake) OKToStop(ctx context.Context, at ceph.Connection, osds ...int) (*ceph.Stop, error) {
+func (f *Fake) OKToStop(ctx context.Context, connection ceph.Connection, osds ...int) (*ceph.Stop, error) {
 	stop := ceph.Stop{OK: true, OSDs: osds}
 	args := make([]any, 0, len(osds))
 	for _, osd := range osds {
 		args = append(args, osd)
 	}
-	err := f.answer(ctx, "OKToStop", at, func() {
+	err := f.answer(ctx, "OKToStop", connection, func() {
 		for _, osd := range osds {
-			if known, is := f.Answers.OKToStop[osd]; is {
+			if known, ok := f.Answers.OKToStop[osd]; ok {
 				stop = known
 			}
 		}
@@ -306,26 +306,26 @@ func (f *Fake) OKToStop(ctx context.Context, at ceph.Connection, osds ...int) (*
 }
 
 // Recovered implements ceph.Client.
-func (f *Fake) Recovered(ctx context.Context, at ceph.Connection) (*ceph.Recovered, error) {
+func (f *Fake) Recovered(ctx context.Context, connection ceph.Connection) (*ceph.Recovered, error) {
 	var recovered ceph.Recovered
-	err := f.answer(ctx, "Recovered", at, func() { recovered = f.Answers.Recovered })
+	err := f.answer(ctx, "Recovered", connection, func() { recovered = f.Answers.Recovered })
 	return orNil(&recovered, err)
 }
 
 // DropOSDCaches implements ceph.Client.
-func (f *Fake) DropOSDCaches(ctx context.Context, at ceph.Connection) error {
-	return f.answer(ctx, "DropOSDCaches", at, func() {})
+func (f *Fake) DropOSDCaches(ctx context.Context, connection ceph.Connection) error {
+	return f.answer(ctx, "DropOSDCaches", connection, func() {})
 }
 
 // GetKey implements ceph.Client.
-func (f *Fake) GetKey(ctx context.Context, at ceph.Connection, key string) (value string, found bool, err error) {
-	err = f.answer(ctx, "GetKey", at, func() { value, found = f.Keys[key] }, key)
+func (f *Fake) GetKey(ctx context.Context, connection ceph.Connection, key string) (value string, found bool, err error) {
+	err = f.answer(ctx, "GetKey", connection, func() { value, found = f.Keys[key] }, key)
 	return value, found, err
 }
 
 // SetKey implements ceph.Client.
-func (f *Fake) SetKey(ctx context.Context, at ceph.Connection, key, value string) error {
-	return f.answer(ctx, "SetKey", at, func() {
+func (f *Fake) SetKey(ctx context.Context, connection ceph.Connection, key, value string) error {
+	return f.answer(ctx, "SetKey", connection, func() {
 		if f.Keys == nil {
 			f.Keys = map[string]string{}
 		}
@@ -334,23 +334,23 @@ func (f *Fake) SetKey(ctx context.Context, at ceph.Connection, key, value string
 }
 
 // RemoveKey implements ceph.Client.
-func (f *Fake) RemoveKey(ctx context.Context, at ceph.Connection, key string) error {
-	return f.answer(ctx, "RemoveKey", at, func() { delete(f.Keys, key) }, key)
+func (f *Fake) RemoveKey(ctx context.Context, connection ceph.Connection, key string) error {
+	return f.answer(ctx, "RemoveKey", connection, func() { delete(f.Keys, key) }, key)
 }
 
 // Images implements ceph.Client.
-func (f *Fake) Images(ctx context.Context, at ceph.Connection, pool, prefix string) (images []string, err error) {
-	err = f.answer(ctx, "Images", at, func() { images = withPrefix(f.Answers.Images[pool], prefix) }, pool, prefix)
+func (f *Fake) Images(ctx context.Context, connection ceph.Connection, pool, prefix string) (images []string, err error) {
+	err = f.answer(ctx, "Images", connection, func() { images = withPrefix(f.Answers.Images[pool], prefix) }, pool, prefix)
 	return images, err
 }
 
 // RemoveImage implements ceph.Client.
-func (f *Fake) RemoveImage(ctx context.Context, at ceph.Connection, pool, image string) error {
+func (f *Fake) RemoveImage(ctx context.Context, connection ceph.Connection, pool, image string) error {
 	if err := ceph.OwnImage(pool, image); err != nil {
 		return err
 	}
 	var watched error
-	err := f.answer(ctx, "RemoveImage", at, func() {
+	err := f.answer(ctx, "RemoveImage", connection, func() {
 		if watcher, open := f.Watchers[pool+"/"+image]; open && !slices.Contains(f.Blocked, watcher) {
 			watched = &ceph.Error{Verb: "rbd rm", Errno: int(syscall.EBUSY), Message: "rbd: error: image still has watchers"}
 			return
@@ -361,14 +361,14 @@ func (f *Fake) RemoveImage(ctx context.Context, at ceph.Connection, pool, image 
 }
 
 // ClientAddresses implements ceph.Client. Each client has a session with each monitor.
-func (f *Fake) ClientAddresses(ctx context.Context, at ceph.Connection, monitor, user string) (addresses []string, err error) {
-	err = f.answer(ctx, "ClientAddresses", at, func() { addresses = slices.Clone(f.Clients[user]) }, monitor, user)
+func (f *Fake) ClientAddresses(ctx context.Context, connection ceph.Connection, monitor, user string) (addresses []string, err error) {
+	err = f.answer(ctx, "ClientAddresses", connection, func() { addresses = slices.Clone(f.Clients[user]) }, monitor, user)
 	return addresses, err
 }
 
 // BlocklistClient implements ceph.Client.
-func (f *Fake) BlocklistClient(ctx context.Context, at ceph.Connection, address string, expiry time.Duration) error {
-	return f.answer(ctx, "BlocklistClient", at, func() {
+func (f *Fake) BlocklistClient(ctx context.Context, connection ceph.Connection, address string, expiry time.Duration) error {
+	return f.answer(ctx, "BlocklistClient", connection, func() {
 		if !slices.Contains(f.Blocked, address) {
 			f.Blocked = append(f.Blocked, address)
 		}
@@ -376,8 +376,8 @@ func (f *Fake) BlocklistClient(ctx context.Context, at ceph.Connection, address 
 }
 
 // Objects implements ceph.Client.
-func (f *Fake) Objects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string, limit int) (objects []string, err error) {
-	err = f.answer(ctx, "Objects", at, func() {
+func (f *Fake) Objects(ctx context.Context, connection ceph.Connection, pool, namespace, prefix string, limit int) (objects []string, err error) {
+	err = f.answer(ctx, "Objects", connection, func() {
 		objects = withPrefix(f.Answers.Objects[pool+"/"+namespace], prefix)
 		objects = objects[:min(len(objects), limit)]
 	}, pool, namespace, prefix, limit)
@@ -385,11 +385,11 @@ func (f *Fake) Objects(ctx context.Context, at ceph.Connection, pool, namespace,
 }
 
 // RemoveObjects implements ceph.Client.
-func (f *Fake) RemoveObjects(ctx context.Context, at ceph.Connection, pool, namespace string, objects []string) error {
+func (f *Fake) RemoveObjects(ctx context.Context, connection ceph.Connection, pool, namespace string, objects []string) error {
 	if err := ceph.OwnObjects(pool, namespace, objects); err != nil {
 		return err
 	}
-	return f.answer(ctx, "RemoveObjects", at, func() {
+	return f.answer(ctx, "RemoveObjects", connection, func() {
 		remove(f.Answers.Objects, pool+"/"+namespace, objects...)
 	}, pool, namespace, objects)
 }

@@ -12,11 +12,11 @@ import (
 
 // SetNoUp implements ceph.Tuner. If the flag is unset while the OSD is down, the OSD comes up, unless
 // StayDown contains it.
-func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fence, osd int, on bool) error {
+func (c *Cluster) SetNoUp(ctx context.Context, connection ceph.Connection, fence ceph.Fence, osd int, on bool) error {
 	if err := ceph.ValidOSDs([]int{osd}); err != nil {
 		return err
 	}
-	return c.change(ctx, "SetNoUp", at, fence, func() error {
+	return c.change(ctx, "SetNoUp", connection, fence, func() error {
 		state, err := c.osd(osd)
 		if err != nil {
 			return nil //nolint:nilerr // Ceph reports success here, too.
@@ -32,11 +32,11 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 
 // MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again immediately, unless StayDown
 // contains them.
-func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
+func (c *Cluster) MarkOSDsDown(ctx context.Context, connection ceph.Connection, fence ceph.Fence, osds []int) error {
 	if err := ceph.ValidOSDs(osds); err != nil {
 		return err
 	}
-	return c.change(ctx, "MarkOSDsDown", at, fence, func() error {
+	return c.change(ctx, "MarkOSDsDown", connection, fence, func() error {
 		for _, osd := range osds {
 			state, err := c.osd(osd)
 			if err != nil {
@@ -73,11 +73,11 @@ func (c *Cluster) BringUp(osd int) {
 }
 
 func (c *Cluster) osd(id int) (*ceph.OSDState, error) {
-	at := slices.IndexFunc(c.Answers.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == id })
-	if at < 0 {
+	index := slices.IndexFunc(c.Answers.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == id })
+	if index < 0 {
 		return nil, &ceph.Error{Verb: "osd", Errno: 2, Message: fmt.Sprintf("Error ENOENT: osd.%d does not exist", id)}
 	}
-	return &c.Answers.OSDMap.OSDs[at], nil
+	return &c.Answers.OSDMap.OSDs[index], nil
 }
 
 func (c *Cluster) goDown(state *ceph.OSDState) {
@@ -104,8 +104,8 @@ func (c *Cluster) comeUp(state *ceph.OSDState) {
 
 // Status implements ceph.Client. It includes OSDs that are down or have flags, and the recovery after an OSD
 // came up. It includes the PGs of Inactive, unless an OSD is down or recovery is under way.
-func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Status, err error) {
-	err = c.verb(ctx, "Status", at, func() error {
+func (c *Cluster) Status(ctx context.Context, connection ceph.Connection) (s *ceph.Status, err error) {
+	err = c.verb(ctx, "Status", connection, func() error {
 		seen := c.Answers.Status
 		seen.PGsByState = maps.Clone(seen.PGsByState)
 		seen.Health.Checks = slices.Clone(seen.Health.Checks)
@@ -121,8 +121,8 @@ func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Statu
 }
 
 // PGs implements ceph.Client. It returns the PGs of Answers and those of Inactive.
-func (c *Cluster) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
-	err = c.verb(ctx, "PGs", at, func() error {
+func (c *Cluster) PGs(ctx context.Context, connection ceph.Connection) (pgs []ceph.PG, err error) {
+	err = c.verb(ctx, "PGs", connection, func() error {
 		pgs = slices.Clone(c.Answers.PGs)
 		for _, id := range slices.Sorted(maps.Keys(c.Inactive)) {
 			pgs = append(pgs, ceph.PG{ID: id, State: c.Inactive[id]})

@@ -108,8 +108,8 @@ func TestNumber(t *testing.T) {
 		{"addr", "5", 0, false},
 	}
 	for _, test := range tests {
-		if got, is := Number(test.valueType, test.text); got != test.want || is != test.is {
-			t.Errorf("%s %q: %v, %v, want %v, %v", test.valueType, test.text, got, is, test.want, test.is)
+		if got, ok := Number(test.valueType, test.text); got != test.want || ok != test.is {
+			t.Errorf("%s %q: %v, %v, want %v, %v", test.valueType, test.text, got, ok, test.want, test.is)
 		}
 	}
 }

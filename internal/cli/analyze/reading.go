@@ -249,12 +249,12 @@ func (r *run) truncate() error {
 	return nil
 }
 
-func wholeRun(ds []result.NamedDirection, why string) window {
+func wholeRun(ds []result.NamedDirection, reason string) window {
 	seconds := 0.0
 	for _, d := range ds {
 		seconds = max(seconds, d.Seconds)
 	}
-	return window{ToSeconds: seconds, DurationSeconds: seconds, Why: why}
+	return window{ToSeconds: seconds, DurationSeconds: seconds, Why: reason}
 }
 
 // course returns the intervals of a run, with nearly equal lengths. MSER counts each interval as one

@@ -91,8 +91,8 @@ func (o *options) replay(path string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sweep, is := main.(*v1alpha1.CephTuningSweep)
-	if !is || !sweepspec.WordsOf(sweep.Status.Plan).Windows {
+	sweep, ok := main.(*v1alpha1.CephTuningSweep)
+	if !ok || !sweepspec.WordsOf(sweep.Status.Plan).Windows {
 		return fmt.Errorf("%s: only a CephTuningSweep with the design Interleaved can be judged again from its export; for others, see kubectl cephtune report -f %s", path, path)
 	}
 	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))

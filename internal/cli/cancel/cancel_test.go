@@ -33,8 +33,8 @@ func obeying(t *testing.T, s *v1alpha1.CephTuningSweep) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t, s), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			err := c.Get(ctx, key, o, opts...)
-			found, is := o.(*v1alpha1.CephTuningSweep)
-			if err != nil || !is || found.DeletionTimestamp.IsZero() {
+			found, ok := o.(*v1alpha1.CephTuningSweep)
+			if err != nil || !ok || found.DeletionTimestamp.IsZero() {
 				return err
 			}
 			switch looks++; looks {

@@ -38,7 +38,7 @@ func Morning(minutes int) time.Time {
 
 // Hurried returns a Pace that polls every millisecond, and accepts 50 ms without an answer.
 func Hurried() object.Pace {
-	return object.Pace{Every: time.Millisecond, Patience: 50 * time.Millisecond}
+	return object.Pace{Every: time.Millisecond, Deadline: 50 * time.Millisecond}
 }
 
 // Holding returns the client of a fake cluster with the given objects.
@@ -227,9 +227,9 @@ func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep
 	return s
 }
 
-func unmarshal(t testing.TB, lines []string, into any) {
+func unmarshal(t testing.TB, lines []string, target any) {
 	t.Helper()
-	if err := yaml.UnmarshalStrict([]byte(strings.Join(lines, "\n")), into); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(strings.Join(lines, "\n")), target); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -52,11 +52,11 @@ func kindNames() []string {
 func expectations(names, beginnings []string) ([]expectation, error) {
 	var all []expectation
 	for _, name := range names {
-		at := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == name })
-		if at < 0 {
+		index := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == name })
+		if index < 0 {
 			return nil, exit.UsageErrorf("--expect-difference %q: want some of %s", name, strings.Join(kindNames(), ", "))
 		}
-		all = append(all, expectation{Name: name, Matches: kinds()[at].lines.MatchString})
+		all = append(all, expectation{Name: name, Matches: kinds()[index].lines.MatchString})
 	}
 	for _, beginning := range beginnings {
 		if beginning == "" {

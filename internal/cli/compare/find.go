@@ -70,8 +70,8 @@ func (r reader) object(ctx context.Context, arg argument, all bool) (side, []cor
 	if err != nil {
 		return side{}, nil, err
 	}
-	b, is := o.(*v1alpha1.CephBenchmark)
-	if !is {
+	b, ok := o.(*v1alpha1.CephBenchmark)
+	if !ok {
 		return side{}, nil, fmt.Errorf("got a %T", o)
 	}
 	var maps []corev1.ConfigMap
@@ -93,8 +93,8 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 	if err != nil {
 		return side{}, nil, err
 	}
-	b, is := main.(*v1alpha1.CephBenchmark)
-	if !is {
+	b, ok := main.(*v1alpha1.CephBenchmark)
+	if !ok {
 		return side{}, nil, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg.typed)
 	}
 	maps := slices.DeleteFunc(manifest.ConfigMaps(objects), func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, b) })

@@ -40,34 +40,34 @@ func text(o *unstructured.Unstructured, fields ...string) string {
 // returns the version of Ceph; empty if unknown.
 func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) string {
 	key := client.ObjectKey{Namespace: allowed.Namespace, Name: allowed.Name}
-	about := "CephCluster " + key.String()
+	topic := "CephCluster " + key.String()
 	describe := fmt.Sprintf("kubectl -n %s describe cephcluster %s", key.Namespace, key.Name)
 	o, err := e.get(ctx, "CephCluster", key)
 	switch {
 	case meta.IsNoMatchError(err):
-		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or remove the cluster from clusters in the operator config")
+		e.found(topic, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or remove the cluster from clusters in the operator config")
 		return ""
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, "It does not exist, but the operator config lists it.", e.fix("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(topic, Wrong, "It does not exist, but the operator config lists it.", e.fix("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
 		return ""
 	case err != nil:
-		e.unreadable(about, "It", err)
+		e.unreadable(topic, "It", err)
 		return ""
 	}
 	phase, health, version := text(o, "status", "phase"), text(o, "status", "ceph", "health"), text(o, "status", "version", "version")
 	switch {
 	case phase != phaseReady:
-		e.found(about, Wrong, fmt.Sprintf("Rook reports phase %q: %s", phase, text(o, "status", "message")), describe)
+		e.found(topic, Wrong, fmt.Sprintf("Rook reports phase %q: %s", phase, text(o, "status", "message")), describe)
 	case health == "HEALTH_OK":
-		e.found(about, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
+		e.found(topic, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
 	case health == "HEALTH_WARN":
-		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait until warnings end, except those that do not affect speed or that quiescence.allowedWarnings names.", version,
+		e.found(topic, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait until warnings end, except those that do not affect speed or that quiescence.allowedWarnings names.", version,
 			warnings(o)), describe)
 	case onlyKeyErrors(o):
-		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because daemons still use keys from before its upgrade: %s. Benchmarks wait until that ends.", version, health, warnings(o)),
+		e.found(topic, Wrong, fmt.Sprintf("Ceph %s reports %s, because daemons still use keys from before its upgrade: %s. Benchmarks wait until that ends.", version, health, warnings(o)),
 			"rotate the keys, or allow runs until then: as an administrator, run ceph health mute CODE for each AUTH_INSECURE_SERVICE_ code")
 	default:
-		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)
+		e.found(topic, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)
 	}
 	return version
 }
@@ -127,42 +127,42 @@ func (e *examination) identities(ctx context.Context, allowed settings.Cluster) 
 		{"cacheDropper", allowed.Identities.CacheDropper, "config/ceph-cache-dropper"},
 		{"osdStopper", allowed.Identities.OSDStopper, "config/ceph-osd-stopper"},
 	} {
-		about := fmt.Sprintf("Identity %s of %s/%s", id.role, allowed.Namespace, allowed.Name)
+		topic := fmt.Sprintf("Identity %s of %s/%s", id.role, allowed.Namespace, allowed.Name)
 		switch {
 		case id.name != "":
-			e.identity(ctx, about, id, allowed.Namespace)
+			e.identity(ctx, topic, id, allowed.Namespace)
 		case id.role == "tuner":
-			e.found(about, Note, "The operator config names none, so sweeps over settings of Ceph are refused.",
+			e.found(topic, Note, "The operator config names none, so sweeps over settings of Ceph are refused.",
 				e.fix("set powers.changeSettings: true", "name one in identities.tuner in config/manager/config.yaml, with config/ceph-tuner, and apply both: "+deploy))
 		}
 	}
 }
 
-func (e *examination) identity(ctx context.Context, about string, id identity, namespace string) {
+func (e *examination) identity(ctx context.Context, topic string, id identity, namespace string) {
 	key := client.ObjectKey{Namespace: namespace, Name: id.name}
 	describe := fmt.Sprintf("kubectl -n %s describe cephclient %s", namespace, id.name)
 	o, err := e.get(ctx, "CephClient", key)
 	switch {
 	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no CephClient %s.", key), e.fix("set cephClients.create: true", "kubectl apply -k "+id.manifest))
+		e.found(topic, Wrong, fmt.Sprintf("There is no CephClient %s.", key), e.fix("set cephClients.create: true", "kubectl apply -k "+id.manifest))
 		return
 	case err != nil:
-		e.unreadable(about, fmt.Sprintf("CephClient %s", key), err)
+		e.unreadable(topic, fmt.Sprintf("CephClient %s", key), err)
 		return
 	case text(o, "status", "phase") != phaseReady:
-		e.found(about, Wrong, fmt.Sprintf("CephClient %s is in phase %q.", key, text(o, "status", "phase")), describe)
+		e.found(topic, Wrong, fmt.Sprintf("CephClient %s is in phase %q.", key, text(o, "status", "phase")), describe)
 		return
 	}
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: keyNamePrefix + id.name}, secret); {
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set.", key, keyNamePrefix+id.name), describe)
+		e.found(topic, Wrong, fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set.", key, keyNamePrefix+id.name), describe)
 	case apierrors.IsForbidden(err):
-		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready. You lack the right to see its Secret.%s", key, newKeys(o)), "")
+		e.found(topic, OK, fmt.Sprintf("CephClient %s is Ready. You lack the right to see its Secret.%s", key, newKeys(o)), "")
 	case err != nil:
-		e.unreadable(about, "Secret "+keyNamePrefix+id.name, err)
+		e.unreadable(topic, "Secret "+keyNamePrefix+id.name, err)
 	default:
-		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret exists.%s", key, newKeys(o)), "")
+		e.found(topic, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret exists.%s", key, newKeys(o)), "")
 	}
 }

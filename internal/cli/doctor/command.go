@@ -171,18 +171,18 @@ func (e *examination) examine(ctx context.Context) {
 	e.monitoring(ctx)
 }
 
-func (e *examination) found(about string, state State, text, fix string) {
-	e.findings = append(e.findings, Finding{about, state, text, fix})
+func (e *examination) found(topic string, state State, text, fix string) {
+	e.findings = append(e.findings, Finding{topic, state, text, fix})
 }
 
 // unreadable adds a finding about an object that cannot be read. Its state is Unknown if the caller
 // lacks the permission, because that is not a problem by itself. Otherwise the state is Wrong.
-func (e *examination) unreadable(about, what string, err error) {
+func (e *examination) unreadable(topic, what string, err error) {
 	state := Wrong
 	if apierrors.IsForbidden(err) {
 		state = Unknown
 	}
-	e.found(about, state, fmt.Sprintf("%s cannot be read: %v", what, err), "")
+	e.found(topic, state, fmt.Sprintf("%s cannot be read: %v", what, err), "")
 }
 
 func write(out io.Writer, findings []Finding, format string) error {

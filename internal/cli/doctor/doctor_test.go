@@ -104,17 +104,17 @@ func journal(t *testing.T, sweep *v1alpha1.CephTuningSweep, state tuning.State) 
 }
 
 // withOSDsDown returns the journal of a benchmark with an OSD down.
-func withOSDsDown(t *testing.T, of string, until time.Time) *corev1.ConfigMap {
+func withOSDsDown(t *testing.T, subject string, until time.Time) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
-		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
+		SchemaVersion: tuning.SchemaVersion, FSID: subject, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: "outage", UID: "u"},
 		Until: until, Entries: []tuning.Entry{{Setting: tuning.NoUp(2), State: tuning.Open}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-disruption-" + of, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: kube.OperatorNamespace, Name: "cephtune-disruption-" + subject, Labels: map[string]string{settings.LabelManagedBy: settings.ManagedBy}},
 		Data:       map[string]string{journals.Key: string(text)},
 	}
 }
@@ -157,7 +157,7 @@ func monitored() []client.Object {
 func allowing(c client.WithWatch, allowed func(verb, resource string) bool, refused func(o any) error) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if review, is := o.(*authorizationv1.SelfSubjectAccessReview); is {
+			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
 				asked := review.Spec.ResourceAttributes
 				review.Status.Allowed = asked.Namespace == clitest.Namespace && allowed(asked.Verb, asked.Resource)
 				return nil
@@ -198,8 +198,8 @@ func cephCSI(t *testing.T) []client.Object {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			made, is := o.(client.Object)
-			if !is {
+			made, ok := o.(client.Object)
+			if !ok {
 				t.Fatalf("%s has a %T", name, o)
 			}
 			all = append(all, made)

@@ -38,7 +38,7 @@ func (e *examination) crds(ctx context.Context) {
 }
 
 func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceDefinition) {
-	about := "CRD " + kind.Name
+	topic := "CRD " + kind.Name
 	var served []string
 	for _, v := range crd.Spec.Versions {
 		if v.Served {
@@ -50,11 +50,11 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	})
 	switch want := v1alpha1.GroupVersion.Version; {
 	case !slices.Contains(served, want):
-		e.found(about, Wrong, fmt.Sprintf("It has the versions %s, but this program knows %s.", strings.Join(served, ", "), want), "install CRDs, operator and this program of one release")
+		e.found(topic, Wrong, fmt.Sprintf("It has the versions %s, but this program knows %s.", strings.Join(served, ", "), want), "install CRDs, operator and this program of one release")
 	case !established:
-		e.found(about, Wrong, "The API server has not established it.", "kubectl describe crd "+crd.Name)
+		e.found(topic, Wrong, "The API server has not established it.", "kubectl describe crd "+crd.Name)
 	default:
-		e.found(about, OK, "It is installed, in version "+want+".", "")
+		e.found(topic, OK, "It is installed, in version "+want+".", "")
 	}
 }
 
@@ -116,13 +116,13 @@ func rights() []right {
 
 // rights examines what the caller may do in the namespace.
 func (e *examination) rights(ctx context.Context) {
-	about := "Your rights in " + e.namespace
+	topic := "Your rights in " + e.namespace
 	var missing []string
 	for _, r := range rights() {
 		for _, verb := range r.verbs {
 			allowed, err := e.may(ctx, r, verb)
 			if err != nil {
-				e.unreadable(about, "What you may do", err)
+				e.unreadable(topic, "What you may do", err)
 				return
 			}
 			if !allowed {
@@ -131,10 +131,10 @@ func (e *examination) rights(ctx context.Context) {
 		}
 	}
 	if len(missing) == 0 {
-		e.found(about, OK, "You may read, run and end benchmarks and sweeps.", "")
+		e.found(topic, OK, "You may read, run and end benchmarks and sweeps.", "")
 		return
 	}
-	e.found(about, Wrong, "You may not "+strings.Join(missing, ", ")+".",
+	e.found(topic, Wrong, "You may not "+strings.Join(missing, ", ")+".",
 		fmt.Sprintf("kubectl -n %s create rolebinding cephtune-editor --clusterrole=edit --user=YOU (ask an administrator)", e.namespace))
 }
 
@@ -198,8 +198,8 @@ func configMapOf(d *appsv1.Deployment) string {
 // load reads the operator config in a ConfigMap, with the operator's own checks. Those checks read a
 // file, so load writes a temporary one.
 func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
-	text, has := cm.Data["config.yaml"]
-	if !has {
+	text, ok := cm.Data["config.yaml"]
+	if !ok {
 		return nil, errors.New("it has no config.yaml")
 	}
 	dir, err := os.MkdirTemp("", "cephtune-doctor-")

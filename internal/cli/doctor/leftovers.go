@@ -54,22 +54,22 @@ func (e *examination) journals(ctx context.Context) {
 
 // journal examines an open journal. An open journal is normal while its sweep is running.
 func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
-	about := "Journal of " + j.FSID
+	topic := "Journal of " + j.FSID
 	restore := fmt.Sprintf("kubectl cephtune restore %s -n %s", j.Sweep.Name, j.Sweep.Namespace)
 	sweep := &v1alpha1.CephTuningSweep{}
 	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
 	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
-		e.found(about, Wrong, fmt.Sprintf("The changes of the deleted sweep %s are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.",
+		e.found(topic, Wrong, fmt.Sprintf("The changes of the deleted sweep %s are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.",
 			j.Sweep), restore)
 	case err != nil:
-		e.unreadable(about, "Sweep "+j.Sweep.String(), err)
+		e.unreadable(topic, "Sweep "+j.Sweep.String(), err)
 	default:
 		state := object.StateOf(sweep)
 		if state.Idle() {
-			e.found(about, Wrong, fmt.Sprintf("The changes of sweep %s are not restored, and the sweep is %s: %s", j.Sweep, state.Ready().Reason, state.Ready().Message), restore)
+			e.found(topic, Wrong, fmt.Sprintf("The changes of sweep %s are not restored, and the sweep is %s: %s", j.Sweep, state.Ready().Reason, state.Ready().Message), restore)
 			return
 		}
-		e.found(about, OK, fmt.Sprintf("Sweep %s is running, and will restore what it has changed.", j.Sweep), "")
+		e.found(topic, OK, fmt.Sprintf("Sweep %s is running, and will restore what it has changed.", j.Sweep), "")
 	}
 }
 
@@ -80,13 +80,13 @@ const overdue = 2 * time.Minute
 // outage examines a journal of OSDs that are kept down. The journal has the time by which they
 // must be up again.
 func (e *examination) outage(j *tuning.Journal) {
-	about := "Outage of " + j.FSID
+	topic := "Outage of " + j.FSID
 	if e.now.Sub(j.Until) > overdue {
-		e.found(about, Wrong, fmt.Sprintf("%s %s keeps OSDs down, although they were due to be up by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")),
+		e.found(topic, Wrong, fmt.Sprintf("%s %s keeps OSDs down, although they were due to be up by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")),
 			"run kubectl cephtune restore, and the commands that it prints under BY HAND")
 		return
 	}
-	e.found(about, OK, fmt.Sprintf("%s %s keeps OSDs down, until %s at the latest.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
+	e.found(topic, OK, fmt.Sprintf("%s %s keeps OSDs down, until %s at the latest.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
 }
 
 // locks examines the locks of the Ceph clusters and their holders.
@@ -114,7 +114,7 @@ func (e *examination) locks(ctx context.Context) {
 }
 
 func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, holder string) {
-	about := "Lock of " + strings.TrimPrefix(lease.Name, "cephtune-")
+	topic := "Lock of " + strings.TrimPrefix(lease.Name, "cephtune-")
 	var expires time.Time
 	if lease.Spec.RenewTime != nil {
 		expires = lease.Spec.RenewTime.Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second)
@@ -122,13 +122,13 @@ func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, hol
 	gone, err := e.isGone(ctx, holder)
 	switch {
 	case err != nil:
-		e.unreadable(about, "Its holder "+holder, err)
+		e.unreadable(topic, "Its holder "+holder, err)
 	case expires.Before(e.now):
-		e.found(about, Note, fmt.Sprintf("%s held it until it expired: the next benchmark or sweep takes it.", holder), "")
+		e.found(topic, Note, fmt.Sprintf("%s held it until it expired: the next benchmark or sweep takes it.", holder), "")
 	case gone:
-		e.found(about, Note, fmt.Sprintf("Its holder %s was deleted: the lock becomes free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
+		e.found(topic, Note, fmt.Sprintf("Its holder %s was deleted: the lock becomes free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
 	default:
-		e.found(about, OK, fmt.Sprintf("%s holds it. Others wait for it.", holder), "")
+		e.found(topic, OK, fmt.Sprintf("%s holds it. Others wait for it.", holder), "")
 	}
 }
 

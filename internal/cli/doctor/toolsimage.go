@@ -19,7 +19,7 @@ const defaultLine = 20
 // the cluster's version of Ceph, such as 20.2.4-0. The parameter manager is the name of the manager's
 // Deployment.
 func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Settings, version, manager string) {
-	about := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
+	topic := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
 	major, _, _ := strings.Cut(version, ".")
 	cluster, err := strconv.Atoi(major)
 	if err != nil {
@@ -32,14 +32,14 @@ func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Setti
 		if allowed.ToolsImage != "" { // The manager runs another tools image.
 			check = fmt.Sprintf("choose a tag that ends with -ceph%d, as images/tools/build sets it", cluster)
 		}
-		e.found(about, Note, fmt.Sprintf("The tag of %s names no version of Ceph. The cluster has Ceph %d: check that the image has it, too.", image, cluster), check)
+		e.found(topic, Note, fmt.Sprintf("The tag of %s names no version of Ceph. The cluster has Ceph %d: check that the image has it, too.", image, cluster), check)
 	case line < cluster:
-		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: older tools may not know its options and keys.", image, line, cluster), e.otherTools(cluster))
+		e.found(topic, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: older tools may not know its options and keys.", image, line, cluster), e.otherTools(cluster))
 	case line > cluster:
-		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: newer clients may be faster or slower than those of your applications.", image,
+		e.found(topic, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: newer clients may be faster or slower than those of your applications.", image,
 			line, cluster), e.otherTools(cluster))
 	default:
-		e.found(about, OK, fmt.Sprintf("According to its tag, %s has Ceph %d, like the cluster.", image, line), "")
+		e.found(topic, OK, fmt.Sprintf("According to its tag, %s has Ceph %d, like the cluster.", image, line), "")
 	}
 	if line, named := lineOf(known.Images.Tools); named && line < cluster && allowed.ToolsImage != "" {
 		e.found("Tools image of the manager", Note, fmt.Sprintf("According to its tag, %s has Ceph %d. The manager uses it for CephCluster %s/%s, which has Ceph %d.",

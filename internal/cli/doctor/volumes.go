@@ -58,19 +58,19 @@ func (e *examination) class(ctx context.Context, class *storagev1.StorageClass, 
 		e.found("StorageClass "+class.Name, OK, "Its volumes do not come from Ceph-CSI."+allowed, "")
 		return
 	}
-	about := "StorageClass " + class.Name
+	topic := "StorageClass " + class.Name
 	err := e.client.Get(ctx, client.ObjectKey{Name: class.Provisioner}, &storagev1.CSIDriver{})
 	if apierrors.IsNotFound(err) {
-		e.found(about, Note, fmt.Sprintf("Its volumes would be %s, but there is no CSIDriver %s, so claims stay pending.", behind, class.Provisioner),
+		e.found(topic, Note, fmt.Sprintf("Its volumes would be %s, but there is no CSIDriver %s, so claims stay pending.", behind, class.Provisioner),
 			"install the driver: for Rook's, set ROOK_CSI_DISABLE_DRIVER to false in ConfigMap rook-ceph-operator-config")
 		return
 	}
 	if allowed == "" && known != nil {
-		e.found(about, Note, fmt.Sprintf("Its volumes are %s. Benchmarks may not create volumes of it.", behind),
+		e.found(topic, Note, fmt.Sprintf("Its volumes are %s. Benchmarks may not create volumes of it.", behind),
 			fmt.Sprintf("if they should, add to the cluster in the operator config: storageClasses: [{name: %s, maxTotal: 100Gi}]", class.Name))
 		return
 	}
-	e.found(about, OK, fmt.Sprintf("Its volumes are %s.%s", behind, allowed), "")
+	e.found(topic, OK, fmt.Sprintf("Its volumes are %s.%s", behind, allowed), "")
 }
 
 // allowance says how much benchmarks may create of a StorageClass, as a sentence after a space; "" for nothing.
@@ -129,16 +129,16 @@ func (e *examination) claims(ctx context.Context) {
 		if claim.Spec.VolumeName == "" {
 			continue
 		}
-		about := "Claim " + claim.Name
+		topic := "Claim " + claim.Name
 		volume := &corev1.PersistentVolume{}
 		if err := e.client.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume); err != nil {
-			e.unreadable(about, "PersistentVolume "+claim.Spec.VolumeName, err)
+			e.unreadable(topic, "PersistentVolume "+claim.Spec.VolumeName, err)
 			continue
 		}
 		if behind := behindVolume(volume); behind != "" {
-			e.found(about, OK, fmt.Sprintf("Its volume is %s.%s", behind, overwriting(&claim)), "")
+			e.found(topic, OK, fmt.Sprintf("Its volume is %s.%s", behind, overwriting(&claim)), "")
 		} else {
-			e.found(about, Note, "Its volume does not come from Ceph-CSI, so settings of Ceph may not affect it."+overwriting(&claim), "")
+			e.found(topic, Note, "Its volume does not come from Ceph-CSI, so settings of Ceph may not affect it."+overwriting(&claim), "")
 		}
 	}
 }

@@ -30,9 +30,9 @@ func cluster(t *testing.T) client.WithWatch {
 		b.Status.StartTime = new(metav1.NewTime(clitest.Morning(0)))
 		all = append(all, b)
 		for _, began := range []int{-60, 0} {
-			of := b.DeepCopy()
-			of.Status.StartTime = new(metav1.NewTime(clitest.Morning(began)))
-			kept, err := archive.ConfigMap(of, &archive.Run{
+			benchmark := b.DeepCopy()
+			benchmark.Status.StartTime = new(metav1.NewTime(clitest.Morning(began)))
+			kept, err := archive.ConfigMap(benchmark, &archive.Run{
 				Number: 1, State: v1alpha1.RunValid, StartTime: clitest.Morning(began + 1), EndTime: clitest.Morning(began + 2),
 				Phases: []archive.Phase{{Name: "write-4m"}},
 			})
@@ -45,9 +45,9 @@ func cluster(t *testing.T) client.WithWatch {
 	// The next session of this one has not begun.
 	begun := clitest.Benchmark(t, "radosbench")
 	begun.Name, begun.Namespace, begun.UID = "begun", clitest.Namespace, "begun"
-	of := begun.DeepCopy()
-	of.Status.StartTime = new(metav1.NewTime(clitest.Morning(-60)))
-	kept, err := archive.ConfigMap(of, &archive.Run{
+	benchmark := begun.DeepCopy()
+	benchmark.Status.StartTime = new(metav1.NewTime(clitest.Morning(-60)))
+	kept, err := archive.ConfigMap(benchmark, &archive.Run{
 		Number: 1, State: v1alpha1.RunValid, StartTime: clitest.Morning(-59), EndTime: clitest.Morning(-58), Phases: []archive.Phase{{Name: "write-4m"}},
 	})
 	if err != nil {
@@ -86,12 +86,12 @@ func TestExport(t *testing.T) {
 				t.Fatalf("%d objects, want %s and its results", len(all), want.name)
 			}
 			for i, o := range all[1:] {
-				if s, is := all[0].(*v1alpha1.CephTuningSweep); is {
+				if s, ok := all[0].(*v1alpha1.CephTuningSweep); ok {
 					wantRunOf(t, s, i+1, o)
 					continue
 				}
-				b, is := all[0].(*v1alpha1.CephBenchmark)
-				wantRunOfSession(t, o, want.name, is && o.GetLabels()[archive.LabelSession] == archive.Session(b))
+				b, ok := all[0].(*v1alpha1.CephBenchmark)
+				wantRunOfSession(t, o, want.name, ok && o.GetLabels()[archive.LabelSession] == archive.Session(b))
 			}
 		})
 	}
@@ -117,8 +117,8 @@ func exported(t *testing.T, c client.WithWatch, line string) string {
 // of the one in status.
 func wantRunOfSession(t *testing.T, o client.Object, benchmark string, current bool) {
 	t.Helper()
-	cm, is := o.(*corev1.ConfigMap)
-	if !is {
+	cm, ok := o.(*corev1.ConfigMap)
+	if !ok {
 		t.Fatalf("got a %T", o)
 	}
 	run, err := archive.FromConfigMap(cm)
@@ -137,7 +137,7 @@ func wantRunOfSession(t *testing.T, o client.Object, benchmark string, current b
 // wantRunOf checks that an object is the benchmark of a sweep's run.
 func wantRunOf(t *testing.T, s *v1alpha1.CephTuningSweep, run int, o client.Object) {
 	t.Helper()
-	if b, is := o.(*v1alpha1.CephBenchmark); !is || b.Name != sweepspec.ChildName(s, run) {
+	if b, ok := o.(*v1alpha1.CephBenchmark); !ok || b.Name != sweepspec.ChildName(s, run) {
 		t.Errorf("got %T %s, want the benchmark of run %d", o, o.GetName(), run)
 	}
 }

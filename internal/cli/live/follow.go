@@ -42,15 +42,15 @@ type Follower struct {
 	// Every is the interval between figures. Look is the interval between searches for pods, and the pause
 	// before a log that has ended is read again.
 	Every, Look time.Duration
-	// Patience is how long all clients may be silent before an error of the logs, or of the search for pods,
+	// Deadline is how long all clients may be silent before an error of the logs, or of the search for pods,
 	// is reported. A missing permission is reported without this delay.
-	Patience time.Duration
+	Deadline time.Duration
 	Now      func() time.Time
 }
 
 // New returns a Follower with intervals that suit a person at a terminal.
 func New(pods client.Reader, logs Logs) *Follower {
-	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Patience: 20 * time.Second, Now: time.Now}
+	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Deadline: 20 * time.Second, Now: time.Now}
 }
 
 // Follow reports the clients' rate periodically until the context is done. Before each report, it calls
@@ -131,7 +131,7 @@ func (s *session) figure(now time.Time) Figure {
 		return sum
 	case isRefusal(err):
 		return Figure{Unknown: fmt.Sprintf("it is in the logs of the pods, which you may not read: %v", err)}
-	case err != nil && now.Sub(s.quiet) >= s.Patience:
+	case err != nil && now.Sub(s.quiet) >= s.Deadline:
 		return Figure{Unknown: err.Error()}
 	}
 	return Figure{}

@@ -87,7 +87,7 @@ func follow(t *testing.T, pods client.Reader, logs Logs, subject func() Subject,
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	f := &Follower{Pods: pods, Logs: logs, Every: time.Millisecond, Look: 5 * time.Millisecond, Patience: 50 * time.Millisecond, Now: time.Now}
+	f := &Follower{Pods: pods, Logs: logs, Every: time.Millisecond, Look: 5 * time.Millisecond, Deadline: 50 * time.Millisecond, Now: time.Now}
 	var last Figure
 	f.Follow(ctx, subject, func(_ Subject, figure Figure) {
 		if last = figure; until(figure) {

@@ -23,11 +23,11 @@ func class(name, provisioner string) client.Object {
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner}
 }
 
-func volume(name, of, size string, mode corev1.PersistentVolumeMode, phase corev1.PersistentVolumePhase) client.Object {
+func volume(name, subject, size string, mode corev1.PersistentVolumeMode, phase corev1.PersistentVolumePhase) client.Object {
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeSpec{
-			StorageClassName: of, VolumeMode: &mode, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
+			StorageClassName: subject, VolumeMode: &mode, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
 		},
 		Status: corev1.PersistentVolumeStatus{Phase: phase},
 	}

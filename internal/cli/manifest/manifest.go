@@ -72,7 +72,7 @@ func Only(path string, all []client.Object) (client.Object, error) {
 func ConfigMaps(all []client.Object) []corev1.ConfigMap {
 	var maps []corev1.ConfigMap
 	for _, o := range all {
-		if cm, is := o.(*corev1.ConfigMap); is {
+		if cm, ok := o.(*corev1.ConfigMap); ok {
 			maps = append(maps, *cm)
 		}
 	}
@@ -119,7 +119,7 @@ func decode(decoder runtime.Decoder, document []byte) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if list, is := decoded.(*corev1.List); is {
+	if list, found := decoded.(*corev1.List); found {
 		var all []client.Object
 		for _, item := range list.Items {
 			objects, err := decode(decoder, item.Raw)

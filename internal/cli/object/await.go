@@ -24,12 +24,12 @@ var (
 
 // Pace says how an object is polled.
 type Pace struct {
-	// Every is the polling interval. Patience is how long the API server may fail to answer.
-	Every, Patience time.Duration
+	// Every is the polling interval. Deadline is how long the API server may fail to answer.
+	Every, Deadline time.Duration
 }
 
 // DefaultPace returns intervals for a person who waits.
-func DefaultPace() Pace { return Pace{Every: 2 * time.Second, Patience: 2 * time.Minute} }
+func DefaultPace() Pace { return Pace{Every: 2 * time.Second, Deadline: 2 * time.Minute} }
 
 // Bounded returns a context that ends after the timeout or when the user interrupts. A timeout
 // of 0 is no limit.
@@ -63,7 +63,7 @@ func Unfinishedf(reason error, format string, args ...any) error {
 
 // Await polls an object until the function look returns true. If no object with the name and UID of o
 // exists, it calls look(nil). It returns the errors Forbidden and Unauthorized at once. After any other error,
-// it tries again, unless no request has succeeded for pace.Patience. If the context ends, it returns
+// it tries again, unless no request has succeeded for pace.Deadline. If the context ends, it returns
 // [ErrTimeout] or [ErrInterrupted].
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
@@ -78,7 +78,7 @@ func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, 
 			if look(now) {
 				return nil
 			}
-		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || time.Since(answered) > pace.Patience:
+		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || time.Since(answered) > pace.Deadline:
 			return fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
 		}
 		select {

@@ -165,8 +165,8 @@ type Request struct {
 
 // report writes the plan of a sweep.
 func (r Request) report(o client.Object, w io.Writer) error {
-	s, is := o.(*v1alpha1.CephTuningSweep)
-	if !is || s.Status.Plan == nil || r.Reword == nil {
+	s, ok := o.(*v1alpha1.CephTuningSweep)
+	if !ok || s.Status.Plan == nil || r.Reword == nil {
 		return results.WritePlan(o, w)
 	}
 	reworded := s.DeepCopy()
@@ -188,8 +188,8 @@ func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep
 	if err != nil {
 		return nil, err
 	}
-	s, is := ended.(*v1alpha1.CephTuningSweep)
-	if !is || s.Status.Plan == nil {
+	s, ok := ended.(*v1alpha1.CephTuningSweep)
+	if !ok || s.Status.Plan == nil {
 		return nil, fmt.Errorf("the operator has made no plan: %s", object.StateOf(ended).Ready().Message)
 	}
 	return s.Status.Plan, nil

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the golden files")
 func planning(t *testing.T, how func(*v1alpha1.CephTuningSweep), created *[]v1alpha1.CephTuningSweep) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-			s, is := o.(*v1alpha1.CephTuningSweep)
-			if !is {
+			s, ok := o.(*v1alpha1.CephTuningSweep)
+			if !ok {
 				t.Fatalf("a %T is created", o)
 			}
 			*created = append(*created, *s.DeepCopy())

@@ -212,16 +212,16 @@ func fromFile(path string, stdin io.Reader) (source, error) {
 			from.benchmarks = append(from.benchmarks, item)
 		case *corev1.ConfigMap:
 			maps = append(maps, *item)
-			if b, is := from.object.(*v1alpha1.CephBenchmark); is && item.Labels[archive.LabelSession] == archive.Session(b) {
+			if b, ok := from.object.(*v1alpha1.CephBenchmark); ok && item.Labels[archive.LabelSession] == archive.Session(b) {
 				kept = append(kept, *item)
 			}
 		}
 	}
-	if s, is := from.object.(*v1alpha1.CephTuningSweep); is {
+	if s, ok := from.object.(*v1alpha1.CephTuningSweep); ok {
 		from.sessions, err = archive.SessionsIn(s, maps)
 		return from, err
 	}
-	if b, is := from.object.(*v1alpha1.CephBenchmark); is {
+	if b, ok := from.object.(*v1alpha1.CephBenchmark); ok {
 		from.runs, err = results.Read(b, kept)
 	}
 	return from, err

@@ -44,32 +44,32 @@ func config(text string) *corev1.ConfigMap {
 	}
 }
 
-func journal(t *testing.T, of string, s *v1alpha1.CephTuningSweep, entries ...tuning.Entry) *corev1.ConfigMap {
+func journal(t *testing.T, subject string, s *v1alpha1.CephTuningSweep, entries ...tuning.Entry) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
-		SchemaVersion: tuning.SchemaVersion, FSID: of,
+		SchemaVersion: tuning.SchemaVersion, FSID: subject,
 		Sweep: tuning.Sweep{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)}, Entries: entries,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cm := config(string(text))
-	cm.Name = "cephtune-journal-" + of
+	cm.Name = "cephtune-journal-" + subject
 	return cm
 }
 
 // withOSDsDown returns the journal of a deleted benchmark that has left an OSD down.
-func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
+func withOSDsDown(t *testing.T, subject, name string) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
-		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: clitest.Namespace, Name: name, UID: "u"},
+		SchemaVersion: tuning.SchemaVersion, FSID: subject, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: clitest.Namespace, Name: name, UID: "u"},
 		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Applied: []tuning.AppliedValue{{Intended: cephvalue.Of("true")}}, State: tuning.Open}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cm := config(string(text))
-	cm.Name = "cephtune-disruption-" + of
+	cm.Name = "cephtune-disruption-" + subject
 	return cm
 }
 

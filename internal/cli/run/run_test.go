@@ -59,7 +59,7 @@ func passed(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 func failedOn(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 	return func(o client.Object) {
 		passed(verdict)(o)
-		if b, is := o.(*v1alpha1.CephBenchmark); is {
+		if b, ok := o.(*v1alpha1.CephBenchmark); ok {
 			b.Status.Conditions = nil
 			clitest.Fail(&b.Status.Conditions, v1alpha1.ReasonFailedOnVerdict, "The verdict is one that spec.failOn lists.")
 		}
@@ -67,7 +67,7 @@ func failedOn(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 }
 
 func failed(o client.Object) {
-	if b, is := o.(*v1alpha1.CephBenchmark); is {
+	if b, ok := o.(*v1alpha1.CephBenchmark); ok {
 		b.Status.ObservedRunID, b.Status.ObservedGeneration = b.Spec.RunID, b.Generation
 		clitest.Set(&b.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonUnschedulable, "0/1 nodes are available.")
 		clitest.Set(&b.Status.Conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonUnschedulable, "0/1 nodes are available.")

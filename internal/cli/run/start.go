@@ -165,7 +165,7 @@ func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object,
 func (o *Start) judge(ended client.Object) error {
 	state := object.StateOf(ended)
 	expected := o.expect
-	if b, is := ended.(*v1alpha1.CephBenchmark); is && len(b.Spec.Expectations) > 0 && len(expected) == 0 {
+	if b, ok := ended.(*v1alpha1.CephBenchmark); ok && len(b.Spec.Expectations) > 0 && len(expected) == 0 {
 		expected = []string{string(v1alpha1.BenchmarkPassed)}
 	}
 	if len(expected) == 0 && failedOnVerdict(ended) {
@@ -178,7 +178,7 @@ func (o *Start) judge(ended client.Object) error {
 	if verdict == "" {
 		verdict = "none"
 	}
-	if b, is := ended.(*v1alpha1.CephBenchmark); is && b.Status.Verdict == v1alpha1.BenchmarkInconclusive {
+	if b, ok := ended.(*v1alpha1.CephBenchmark); ok && b.Status.Verdict == v1alpha1.BenchmarkInconclusive {
 		return exit.UndecidedErrorf("the verdict on %s %s is %s: more runs, or a reference of more days, may decide", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict)
 	}
 	return exit.UnexpectedErrorf("the verdict on %s %s is %s, expected %s", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
@@ -187,8 +187,8 @@ func (o *Start) judge(ended client.Object) error {
 // judgeScope returns an exit.Unexpected error for a verdict of a sweep that --expect lists, but whose scope is
 // smaller than --scope. Inconclusive and Invalid have no scope, because they say nothing.
 func (o *Start) judgeScope(ended client.Object) error {
-	s, is := ended.(*v1alpha1.CephTuningSweep)
-	if !is || len(o.expect) == 0 || s.Status.Scope == "" || s.Status.Scope.Covers(v1alpha1.SweepScope(o.scope)) {
+	s, ok := ended.(*v1alpha1.CephTuningSweep)
+	if !ok || len(o.expect) == 0 || s.Status.Scope == "" || s.Status.Scope.Covers(v1alpha1.SweepScope(o.scope)) {
 		return nil
 	}
 	if s.Status.Verdict == v1alpha1.VerdictInconclusive || s.Status.Verdict == v1alpha1.VerdictInvalid {

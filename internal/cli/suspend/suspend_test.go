@@ -35,8 +35,8 @@ func obeying(t *testing.T) client.WithWatch {
 			if err := c.Get(ctx, key, o, opts...); err != nil {
 				return err
 			}
-			s, is := o.(*v1alpha1.CephTuningSweep)
-			if !is || !s.Spec.Suspend {
+			s, ok := o.(*v1alpha1.CephTuningSweep)
+			if !ok || !s.Spec.Suspend {
 				return nil
 			}
 			looks++
@@ -131,7 +131,7 @@ func TestAFailureEndsTheWait(t *testing.T) {
 		return interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 				err := c.Get(ctx, key, o, opts...)
-				if s, is := o.(*v1alpha1.CephTuningSweep); err == nil && is {
+				if s, ok := o.(*v1alpha1.CephTuningSweep); err == nil && ok {
 					if looks++; looks > after {
 						clitest.Fail(&s.Status.Conditions, v1alpha1.ReasonClusterUnreachable, "No monitor answers.")
 					}

@@ -33,8 +33,8 @@ func cluster(t *testing.T, created *[]string, refusals ...string) client.WithWat
 	only.SetName("my-cluster")
 	return interceptor.NewClient(clitest.Holding(t, only), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-			s, is := o.(*v1alpha1.CephTuningSweep)
-			if !is {
+			s, ok := o.(*v1alpha1.CephTuningSweep)
+			if !ok {
 				t.Fatalf("a %T is created", o)
 			}
 			*created = append(*created, string(s.Spec.Mode))

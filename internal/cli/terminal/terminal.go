@@ -40,7 +40,7 @@ func (o *Output) Write(text []byte) (int, error) {
 // Raw returns the writer behind an Output, for escape sequences of this program, and w itself for other
 // writers.
 func Raw(w io.Writer) io.Writer {
-	if o, is := w.(*Output); is {
+	if o, ok := w.(*Output); ok {
 		return o.raw
 	}
 	return w

@@ -29,7 +29,7 @@ func TestOnlyTerminalsAreColored(t *testing.T) {
 	environment := func(pairs ...string) func(string) string {
 		return func(name string) string {
 			for _, pair := range pairs {
-				if value, is := strings.CutPrefix(pair, name+"="); is {
+				if value, ok := strings.CutPrefix(pair, name+"="); ok {
 					return value
 				}
 			}

@@ -23,8 +23,8 @@ import (
 type pace struct {
 	// backoff gives the wait before each retry.
 	backoff wait.Backoff
-	// patience is how long the API server may fail to answer.
-	patience time.Duration
+	// deadline is how long the API server may fail to answer.
+	deadline time.Duration
 	// each is how long one watch lasts. This limits how long a dead connection stays unnoticed.
 	each time.Duration
 	// unseen is how long the operator may ignore an object before the method ask reports that.
@@ -34,7 +34,7 @@ type pace struct {
 func defaultPace() pace {
 	return pace{
 		backoff:  wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5, Cap: 15 * time.Second},
-		patience: 2 * time.Minute,
+		deadline: 2 * time.Minute,
 		each:     5 * time.Minute,
 		unseen:   15 * time.Second,
 	}
@@ -228,8 +228,8 @@ func (f *follower) rest(ctx context.Context, err error) error {
 		return cli.Early(ctx)
 	case errors.Is(err, errFinal):
 		return err
-	case err != nil && time.Since(f.answered) > f.pace.patience:
-		return fmt.Errorf("%s %s could not be followed for %v: %w", f.kind.Name, f.key, f.pace.patience, err)
+	case err != nil && time.Since(f.answered) > f.pace.deadline:
+		return fmt.Errorf("%s %s could not be followed for %v: %w", f.kind.Name, f.key, f.pace.deadline, err)
 	}
 	pause := time.NewTimer(f.backoff.Step())
 	defer pause.Stop()

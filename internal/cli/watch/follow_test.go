@@ -30,7 +30,7 @@ import (
 
 // hurried retries at once, and gives up soon.
 func hurried() pace {
-	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, patience: 100 * time.Millisecond, each: time.Minute, unseen: time.Minute}
+	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, deadline: 100 * time.Millisecond, each: time.Minute, unseen: time.Minute}
 }
 
 // broken is a connection whose watches fail one after another. After the last one, the sweep has
@@ -106,7 +106,7 @@ func TestNobodyAnswers(t *testing.T) {
 		},
 	})
 	pace := hurried()
-	pace.patience = 2 * time.Second // A busy machine must have time for three tries.
+	pace.deadline = 2 * time.Second // A busy machine must have time for three tries.
 	err := clitest.Execute(t, watching(c, pace), "cephtuningsweep/lab", "").Err
 	if err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "could not be followed for 2s: no route to host") {
 		t.Errorf("got %v", err)
@@ -250,13 +250,13 @@ func TestFollowsARealAPIServer(t *testing.T) {
 // start runs the command. It returns its output and its end.
 func start(t *testing.T, c client.WithWatch, line string) (*log, <-chan error) {
 	t.Helper()
-	said, ended := &log{}, make(chan error, 1)
+	lines, ended := &log{}, make(chan error, 1)
 	cmd := watching(c, defaultPace())
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(strings.Fields(line))
-	cmd.SetOut(said)
+	cmd.SetOut(lines)
 	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
-	return said, ended
+	return lines, ended
 }
 
 func writeStatus(t *testing.T, c client.Client, s *v1alpha1.CephTuningSweep, change func()) {
@@ -268,17 +268,17 @@ func writeStatus(t *testing.T, c client.Client, s *v1alpha1.CephTuningSweep, cha
 }
 
 func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuningSweep) {
-	said, ended := start(t, c, s.Name+" --timeout 2m")
-	said.await(t, "The operator has not seen it yet.")
+	lines, ended := start(t, c, s.Name+" --timeout 2m")
+	lines.await(t, "The operator has not seen it yet.")
 	writeStatus(t, c, s, func() { goOn(s, v1alpha1.ReasonPreparing, "Looking at the cluster.") })
-	said.await(t, "Looking at the cluster.")
+	lines.await(t, "Looking at the cluster.")
 	for run := range 3 {
 		summary := fmt.Sprintf("%d/44 runs", run)
 		writeStatus(t, c, s, func() {
 			s.Status.Progress = &v1alpha1.Progress{Summary: summary, Step: fmt.Sprintf("run %d, baseline: measuring", run+1)}
 			goOn(s, v1alpha1.ReasonRunning, fmt.Sprintf("Run %d: baseline.", run+1))
 		})
-		said.await(t, summary)
+		lines.await(t, summary)
 	}
 	writeStatus(t, c, s, func() {
 		full := winner(t)
@@ -286,26 +286,26 @@ func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuning
 		goOn(s, v1alpha1.ReasonRestoring, "The verdict is in status. Restoring everything.")
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionComplete)
 	})
-	said.await(t, "Restoring everything.")
+	lines.await(t, "Restoring everything.")
 	writeStatus(t, c, s, func() { conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, s.Status.Summary) })
 	if err := <-ended; err != nil {
-		t.Fatalf("%v\n%s", err, said)
+		t.Fatalf("%v\n%s", err, lines)
 	}
 	for _, want := range []string{"profile=high_client_ops cap=1024", "Restored: Everything", "There is no patch for Git: the verdict speaks of one pool"} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("it does not say %q:\n%s", want, said)
+		if !strings.Contains(lines.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, lines)
 		}
 	}
 }
 
 func followUntilDeleted(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuningSweep) {
-	said, ended := start(t, c, "cephtuningsweep/"+s.Name+" --timeout 2m")
-	said.await(t, "The operator has not seen it yet.")
+	lines, ended := start(t, c, "cephtuningsweep/"+s.Name+" --timeout 2m")
+	lines.await(t, "The operator has not seen it yet.")
 	if err := c.Delete(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "was deleted") {
-		t.Errorf("got %v, want that it was deleted\n%s", err, said)
+		t.Errorf("got %v, want that it was deleted\n%s", err, lines)
 	}
 }
 

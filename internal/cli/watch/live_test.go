@@ -156,17 +156,17 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 			cmd := NewCommand("kubectl cephtune")
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			cmd.SetArgs([]string{"cephbenchmark/" + b.Name, "-n", clitest.Namespace, "--kubeconfig", kubeconfig, "--as", user})
-			said := &log{}
-			cmd.SetOut(said)
+			lines := &log{}
+			cmd.SetOut(lines)
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.ExecuteContext(ctx) }()
-			said.await(t, want)
+			lines.await(t, want)
 			cancel()
 			if err := <-ended; err == nil || !strings.Contains(err.Error(), "goes on") {
 				t.Errorf("got %v", err)
 			}
-			if n := strings.Count(said.String(), want); n != 1 {
-				t.Errorf("it is said %d times:\n%s", n, said)
+			if n := strings.Count(lines.String(), want); n != 1 {
+				t.Errorf("it is said %d times:\n%s", n, lines)
 			}
 		})
 	}

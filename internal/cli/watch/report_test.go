@@ -161,7 +161,7 @@ func TestAVerdictNeedsNoDetails(t *testing.T) {
 	benchmark, kept := nightly(t)
 	blind := interceptor.NewClient(clitest.Holding(t, benchmark, kept), interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if _, is := list.(*corev1.ConfigMapList); is {
+			if _, ok := list.(*corev1.ConfigMapList); ok {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no"))
 			}
 			return c.List(ctx, list, opts...)

@@ -81,11 +81,11 @@ func (v view) until(now time.Time) string {
 	if v.ends.IsZero() || v.end != endNone {
 		return ""
 	}
-	at, layout := v.ends.In(now.Location()), "15:04"
-	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
+	moment, layout := v.ends.In(now.Location()), "15:04"
+	if moment.Format(time.DateOnly) != now.Format(time.DateOnly) {
 		layout = "Mon Jan _2 15:04"
 	}
-	return at.Format(layout)
+	return moment.Format(layout)
 }
 
 // landmark returns text that is equal for two views of one stage. When it changes, a terminal gets a

@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 // endless is a standard input without an end.
 type endless struct{}
 
-func (endless) Read(into []byte) (int, error) { return len(into), nil }
+func (endless) Read(buffer []byte) (int, error) { return len(buffer), nil }
 
 func TestHeadLeavesAPipeToOthers(t *testing.T) {
 	dir := t.TempDir()

@@ -126,7 +126,7 @@ func TestKeysDoNotFollowFromNames(t *testing.T) {
 			if err != nil || len(key) != runner.KeyBytes {
 				t.Fatalf("%d bytes, %v", len(key), err)
 			}
-			if other, has := known[string(key)]; has {
+			if other, ok := known[string(key)]; ok {
 				t.Errorf("%s of %s has the key of %s", role, what, other)
 			}
 			known[string(key)] = role + " of " + what

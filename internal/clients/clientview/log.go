@@ -20,9 +20,9 @@ import (
 const (
 	// LogAgain is the pause after a failed read.
 	LogAgain = 2 * time.Second
-	// logPatience is how long the log of a pod that has ended may be unreachable. After that time, the
+	// logDeadline is how long the log of a pod that has ended may be unreachable. After that time, the
 	// log counts as complete. logTimeout is the timeout of one read.
-	logPatience = 30 * time.Second
+	logDeadline = 30 * time.Second
 	logTimeout  = 20 * time.Second
 	// maxLogBytes is how much of a log is read. It exceeds the output of a runner, and the size to which a
 	// kubelet lets a log file grow by default.
@@ -71,7 +71,7 @@ func (l *Log) Read(ctx context.Context, logs Logs, pod *corev1.Pod, now time.Tim
 	case l.failing.IsZero():
 		l.failing = now
 	default:
-		l.Final = now.Sub(l.failing) > logPatience
+		l.Final = now.Sub(l.failing) > logDeadline
 	}
 }
 

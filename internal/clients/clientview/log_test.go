@@ -82,7 +82,7 @@ func TestALogThatCannotBeReadIsTriedForHalfAMinute(t *testing.T) {
 	if read(LogAgain); log.Final {
 		t.Error("it is final after two attempts")
 	}
-	if read(logPatience); !log.Final {
+	if read(logDeadline); !log.Final {
 		t.Error("it is tried for ever")
 	}
 	if log.Speaks() {

@@ -31,12 +31,12 @@ func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 		if waiting == nil {
 			continue
 		}
-		why := cmp.Or(waiting.Message, waiting.Reason)
+		reason := cmp.Or(waiting.Message, waiting.Reason)
 		switch waiting.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
-			return kstatus.Outcome{Reason: v1alpha1.ReasonImagePullFailed, Message: fmt.Sprintf("image %s cannot be pulled: %s", container.Image, why)}, true
+			return kstatus.Outcome{Reason: v1alpha1.ReasonImagePullFailed, Message: fmt.Sprintf("image %s cannot be pulled: %s", container.Image, reason)}, true
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return kstatus.Outcome{Reason: v1alpha1.ReasonClientsRefused, Message: fmt.Sprintf("container %s cannot be created: %s", container.Name, why)}, true
+			return kstatus.Outcome{Reason: v1alpha1.ReasonClientsRefused, Message: fmt.Sprintf("container %s cannot be created: %s", container.Name, reason)}, true
 		}
 	}
 	return kstatus.Outcome{}, false
@@ -71,10 +71,10 @@ func BackgroundWaiting(pods []corev1.Pod, hint string) (o kstatus.Outcome, waits
 	return o, len(Addresses(pods, 1)) == 0
 }
 
-func firstWaiting(pods []corev1.Pod, of string) (o kstatus.Outcome, waits bool) {
+func firstWaiting(pods []corev1.Pod, subject string) (o kstatus.Outcome, waits bool) {
 	for i := range pods {
 		if o, waits := podWaiting(&pods[i]); waits {
-			o.Message = fmt.Sprintf("Pod %s%s: %s", pods[i].Name, of, o.Message)
+			o.Message = fmt.Sprintf("Pod %s%s: %s", pods[i].Name, subject, o.Message)
 			return o, true
 		}
 	}

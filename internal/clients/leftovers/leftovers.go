@@ -29,8 +29,8 @@ const removeWithin = 30 * time.Second
 // Ceph is the part of Ceph's interface that a removal needs.
 type Ceph interface {
 	scratchpool.Ceph
-	Objects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string, atMost int) ([]string, error)
-	RemoveObjects(ctx context.Context, at ceph.Connection, pool, namespace string, objects []string) error
+	Objects(ctx context.Context, connection ceph.Connection, pool, namespace, prefix string, atMost int) ([]string, error)
+	RemoveObjects(ctx context.Context, connection ceph.Connection, pool, namespace string, objects []string) error
 }
 
 // Leftovers says where a session may have left something.
@@ -55,11 +55,11 @@ type Leftovers struct {
 
 // Remove removes one image, or at most ObjectsAtOnce objects of a RADOS namespace, from the pools that
 // outlast the session. Repeat the call until it returns Done.
-func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
+func (l Leftovers) Remove(ctx context.Context, c Ceph, connection ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
 	for _, pool := range l.ImagePools {
-		waits, err := scratchpool.RemoveImages(ctx, c, at, pool, l.Session)
+		waits, err := scratchpool.RemoveImages(ctx, c, connection, pool, l.Session)
 		if isDenied(err) && pool != l.Target {
 			continue // The clients use the same key, so they cannot have created images there.
 		}
@@ -70,19 +70,19 @@ func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reco
 	if !l.Lasts {
 		return reconcile.Done, nil
 	}
-	return l.removeObjects(ctx, c, at)
+	return l.removeObjects(ctx, c, connection)
 }
 
 // RemoveObjects removes at most ObjectsAtOnce of the session's objects from the pool of its data. Repeat
 // the call until it returns Done.
-func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
+func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, connection ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
-	return l.removeObjects(ctx, c, at)
+	return l.removeObjects(ctx, c, connection)
 }
 
 // removeObjects removes at most ObjectsAtOnce of the session's objects that are not part of an image.
-func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
+func (l Leftovers) removeObjects(ctx context.Context, c Ceph, connection ceph.Connection) (reconcile.Wait, error) {
 	if l.ObjectPool == "" {
 		return reconcile.Done, nil
 	}
@@ -90,7 +90,7 @@ func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection
 	for _, traces := range l.traces() {
 		inDefault = inDefault || traces.InDefault
 		for _, namespace := range traces.Namespaces {
-			if waits, err := removeSome(ctx, c, at, l.ObjectPool, namespace, ""); !waits.IsDone() || err != nil {
+			if waits, err := removeSome(ctx, c, connection, l.ObjectPool, namespace, ""); !waits.IsDone() || err != nil {
 				return waits, err
 			}
 		}
@@ -98,7 +98,7 @@ func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection
 	if !inDefault {
 		return reconcile.Done, nil
 	}
-	return removeSome(ctx, c, at, l.ObjectPool, "", place.ObjectPrefix+l.Session)
+	return removeSome(ctx, c, connection, l.ObjectPool, "", place.ObjectPrefix+l.Session)
 }
 
 // traces returns the RADOS namespaces in which the clients and the background load may have left objects.
@@ -116,15 +116,15 @@ func (l Leftovers) traces() []engine.Traces {
 	return all
 }
 
-func removeSome(ctx context.Context, c Ceph, at ceph.Connection, pool, namespace, prefix string) (reconcile.Wait, error) {
-	objects, err := c.Objects(ctx, at, pool, namespace, prefix, ObjectsAtOnce)
+func removeSome(ctx context.Context, c Ceph, connection ceph.Connection, pool, namespace, prefix string) (reconcile.Wait, error) {
+	objects, err := c.Objects(ctx, connection, pool, namespace, prefix, ObjectsAtOnce)
 	if scratchpool.IsNotFound(err) {
 		return reconcile.Done, nil // The pool does not exist.
 	}
 	if err != nil || len(objects) == 0 {
 		return "", err
 	}
-	if err := c.RemoveObjects(ctx, at, pool, namespace, objects); err != nil {
+	if err := c.RemoveObjects(ctx, connection, pool, namespace, objects); err != nil {
 		return "", err
 	}
 	return reconcile.Wait(fmt.Sprintf("Objects are left in pool %s.", pool)), nil

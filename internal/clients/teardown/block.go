@@ -29,9 +29,9 @@ const blockSettle = 10 * time.Second
 
 // CephOfBlocks is the part of Ceph's interface that blocking clients needs.
 type CephOfBlocks interface {
-	Status(ctx context.Context, at ceph.Connection) (*ceph.Status, error)
-	ClientAddresses(ctx context.Context, at ceph.Connection, monitor, user string) ([]string, error)
-	BlocklistClient(ctx context.Context, at ceph.Connection, address string, expiry time.Duration) error
+	Status(ctx context.Context, connection ceph.Connection) (*ceph.Status, error)
+	ClientAddresses(ctx context.Context, connection ceph.Connection, monitor, user string) ([]string, error)
+	BlocklistClient(ctx context.Context, connection ceph.Connection, address string, expiry time.Duration) error
 }
 
 // Blocker finds the clients of pods in Ceph, and blocks them.

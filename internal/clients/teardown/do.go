@@ -130,11 +130,11 @@ func (r PoolRemover) connect(ctx context.Context) (ceph.Connection, error) {
 }
 
 func (r PoolRemover) removeLeftovers(ctx context.Context, l leftovers.Leftovers) (reconcile.Wait, error) {
-	at, err := r.connect(ctx)
+	connection, err := r.connect(ctx)
 	if err != nil {
 		return "", err
 	}
-	return l.Remove(ctx, r.Ceph, at)
+	return l.Remove(ctx, r.Ceph, connection)
 }
 
 // Remove removes the scratch pool of an owner.
@@ -145,10 +145,10 @@ func (r PoolRemover) Remove(ctx context.Context, owner objectref.Ref, l leftover
 	}
 	// Full OSDs cause HEALTH_ERR, and Rook does nothing in a cluster with HEALTH_ERR, so it would never
 	// delete a pool that fills OSDs. Removing the pool's objects ends HEALTH_ERR.
-	at, err := r.connect(ctx)
+	connection, err := r.connect(ctx)
 	if err != nil {
 		return "", err
 	}
-	waits, err := l.RemoveObjects(ctx, r.Ceph, at)
+	waits, err := l.RemoveObjects(ctx, r.Ceph, connection)
 	return cmp.Or(waits, "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR."), err
 }

@@ -174,16 +174,16 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 	}
 	worst := map[int]v1alpha1.SlowOSD{}
 	excess := map[int]float64{}
-	for at, of := range found {
-		own, peers := median(mapped(of, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), median(mapped(of, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
+	for at, slow := range found {
+		own, peers := median(mapped(slow, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), median(mapped(slow, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
 		better := own/peers > excess[at.osd] || own/peers == excess[at.osd] && at.phase < worst[at.osd].Phase
-		if 2*len(of) <= len(runs) || !better {
+		if 2*len(slow) <= len(runs) || !better {
 			continue
 		}
 		excess[at.osd] = own / peers
 		worst[at.osd] = v1alpha1.SlowOSD{
-			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(of)), //nolint:gosec // Ceph has fewer OSDs, and a benchmark has few runs.
-			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers), RelativeWork: relativeWork(of),
+			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(slow)), //nolint:gosec // Ceph has fewer OSDs, and a benchmark has few runs.
+			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers), RelativeWork: relativeWork(slow),
 		}
 	}
 	var all []v1alpha1.SlowOSD

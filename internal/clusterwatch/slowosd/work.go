@@ -81,9 +81,9 @@ func compareWork(peers []archive.SlowOSD) {
 
 // relativeWork returns the median of an OSD's relative work in the runs in which it was slow; ""
 // if unknown.
-func relativeWork(of []archive.SlowOSD) v1alpha1.Decimal {
+func relativeWork(slow []archive.SlowOSD) v1alpha1.Decimal {
 	var all []float64
-	for _, osd := range of {
+	for _, osd := range slow {
 		if relative, known := osd.Work.Relative(); known {
 			all = append(all, relative)
 		}

@@ -146,7 +146,7 @@ func (s Store) read(ctx context.Context, entry v1alpha1.BenchmarkRun) (conclusio
 // too: they seem to be older than others if somebody has set the clock back.
 func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, error) {
 	signed, err := list(ctx, s.Reader, s.Benchmark, s.signed)
-	if tooMany, is := errors.AsType[*pages.TooManyError](err); is { // Those that were read are pruned all the same.
+	if tooMany, ok := errors.AsType[*pages.TooManyError](err); ok { // Those that were read are pruned all the same.
 		logf.FromContext(ctx).Error(tooMany, "Some old results may stay")
 	} else if client.IgnoreNotFound(err) != nil { // While the namespace is being deleted, a list may be "not found".
 		return "", fmt.Errorf("list the results: %w", err)

@@ -133,23 +133,23 @@ func (c *Collector) Used(client int, usage task.Usage) { c.clients[client].usage
 // Fold adds the histograms of a client to those of the windows in the record that have none of them yet. Before each
 // call, add all rows that the client has, and check with Reaches that they suffice. The first call fixes the offset of the client's clock for all later calls. An
 // error wraps [ErrUnusable].
-func (c *Collector) Fold(client int, so Record) error {
+func (c *Collector) Fold(client int, record Record) error {
 	g := &c.clients[client]
 	g.fixed = true
-	if g.lost == nil && len(so.Switches) > 0 {
-		g.lost = unusable(client, c.fold(g, so))
+	if g.lost == nil && len(record.Switches) > 0 {
+		g.lost = unusable(client, c.fold(g, record))
 	}
 	return g.lost
 }
 
-func (c *Collector) fold(g *gathered, so Record) error {
-	one := g.client(so)
+func (c *Collector) fold(g *gathered, record Record) error {
+	one := g.client(record)
 	if one.Error > c.plan.Timing.ClockError {
 		return fmt.Errorf("its clock is known within %v, not %v", one.Error, c.plan.Timing.ClockError)
 	}
 	before := bytesOf(g.seconds[g.plain:])
 	e := Evidence{Clients: []Client{one}}
-	pieces, _, err := switchback.Pieces(so.Switches, e.rows(), c.plan.Timing)
+	pieces, _, err := switchback.Pieces(record.Switches, e.rows(), c.plan.Timing)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *Collector) fold(g *gathered, so Record) error {
 		before -= into.bytes()
 	}
 	from := g.plain
-	for ; g.plain < len(g.seconds) && one.mayPrecede(g.plain, so); g.plain++ {
+	for ; g.plain < len(g.seconds) && one.mayPrecede(g.plain, record); g.plain++ {
 		g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
 	}
 	return c.charge(bytesOf(g.seconds[from:]) - before)
@@ -174,39 +174,39 @@ func (c *Collector) fold(g *gathered, so Record) error {
 // Reaches reports whether a client has sent all rows that lie in the latest window of the record. A load generator with a
 // schedule holds rows back while the storage stalls, and a window without them would not show the stall. Other
 // engines hold no rows back, so a window may lack their latest one.
-func (c *Collector) Reaches(client int, so Record) bool {
+func (c *Collector) Reaches(client int, record Record) bool {
 	g := &c.clients[client]
-	if len(so.Switches) == 0 {
+	if len(record.Switches) == 0 {
 		return true
 	}
 	if len(g.seconds) == 0 || g.seconds[len(g.seconds)-1].Due == nil {
 		return true
 	}
-	latest := time.Duration(g.seconds[len(g.seconds)-1].ToNanoseconds) - g.client(so).Offset
-	return latest > so.Switches[len(so.Switches)-1].Ended-time.Second // The next row ends after the window.
+	latest := time.Duration(g.seconds[len(g.seconds)-1].ToNanoseconds) - g.client(record).Offset
+	return latest > record.Switches[len(record.Switches)-1].Ended-time.Second // The next row ends after the window.
 }
 
 // client returns the rows of a client and the offset of its clock.
-func (g *gathered) client(so Record) Client {
+func (g *gathered) client(record Record) Client {
 	between := g.notAfter.Sub(g.notBefore)
-	return Client{Seconds: slices.Clip(g.seconds), Error: between / 2, Offset: so.Began.Sub(g.notBefore.Add(between / 2))}
+	return Client{Seconds: slices.Clip(g.seconds), Error: between / 2, Offset: record.Began.Sub(g.notBefore.Add(between / 2))}
 }
 
 // mayPrecede reports whether a row may have begun before the end of the latest window in the record. No later window
 // contains such a row.
-func (c Client) mayPrecede(row int, so Record) bool {
-	return time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended
+func (c Client) mayPrecede(row int, record Record) bool {
+	return time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < record.Switches[len(record.Switches)-1].Ended
 }
 
 // Evidence returns the data of the session so far. Before each call, add the clients' latest rows. It folds the rows of
 // all clients.
-func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
-	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}
+func (c *Collector) Evidence(record Record, disturbed []switchback.Span) (Evidence, error) {
+	e := Evidence{Plan: c.plan, Record: record, Disturbed: disturbed}
 	for i := range c.clients {
-		if err := c.Fold(i, so); err != nil {
+		if err := c.Fold(i, record); err != nil {
 			return Evidence{}, err
 		}
-		e.Clients = append(e.Clients, c.clients[i].client(so))
+		e.Clients = append(e.Clients, c.clients[i].client(record))
 		e.Usage = append(e.Usage, c.clients[i].usage)
 	}
 	e.Latencies = c.latencies

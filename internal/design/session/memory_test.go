@@ -34,17 +34,17 @@ func mixed(second, bins int) result.Second {
 }
 
 // hearAll adds the rows of all clients up to the end of the record, and folds them.
-func hearAll(t *testing.T, c *Collector, clients, bins int, so Record) error {
+func hearAll(t *testing.T, c *Collector, clients, bins int, record Record) error {
 	t.Helper()
 	for client := range clients {
 		var rows []result.Second
-		for second := c.Next(client); time.Duration(second+1)*time.Second <= so.End; second++ {
+		for second := c.Next(client); time.Duration(second+1)*time.Second <= record.End; second++ {
 			rows = append(rows, mixed(second, bins))
 		}
-		if err := c.Add(client, rows, so.Began, so.Began); err != nil {
+		if err := c.Add(client, rows, record.Began, record.Began); err != nil {
 			return err
 		}
-		if err := c.Fold(client, so); err != nil {
+		if err := c.Fold(client, record); err != nil {
 			return err
 		}
 	}
@@ -53,13 +53,13 @@ func hearAll(t *testing.T, c *Collector, clients, bins int, so Record) error {
 
 // longSession returns the record of a session after a number of windows, with the longest windows.
 func longSession(windows int) Record {
-	so := Record{Began: time.Unix(1e9, 0)}
+	record := Record{Began: time.Unix(1e9, 0)}
 	for i := range windows {
 		from := time.Duration(i) * (time.Minute + perSwitch)
-		so.Switches = append(so.Switches, switchback.Switch{Setting: i % 2, Sent: from, Acknowledged: from + perSwitch, Ended: from + perSwitch + time.Minute, Proven: true})
-		so.End = so.Switches[i].Ended
+		record.Switches = append(record.Switches, switchback.Switch{Setting: i % 2, Sent: from, Acknowledged: from + perSwitch, Ended: from + perSwitch + time.Minute, Proven: true})
+		record.End = record.Switches[i].Ended
 	}
-	return so
+	return record
 }
 
 // All clients that a benchmark can have run a mixed load for two hours, with the longest windows. Each second has
@@ -83,11 +83,11 @@ func TestTheLongestSessionFits(t *testing.T) {
 			if group >= 3 { // It takes too long to make all.
 				bins = 0
 			}
-			so := longSession(4 * (group + 1))
-			if err := hearAll(t, c, clients, bins, so); err != nil {
+			record := longSession(4 * (group + 1))
+			if err := hearAll(t, c, clients, bins, record); err != nil {
 				t.Fatalf("after %d groups: %v", group, err)
 			}
-			if e, err = c.Evidence(so, nil); err != nil {
+			if e, err = c.Evidence(record, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -109,12 +109,12 @@ func TestACollectorHasABudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	greedy, modest := NewCollector(p, 8, budget.Open()), NewCollector(p, 1, budget.Open())
-	so := longSession(4)
+	record := longSession(4)
 	var exhausted *limits.BudgetError
-	if err := hearAll(t, greedy, 8, typicalBins, so); !errors.As(err, &exhausted) || !errors.Is(err, ErrUnusable) {
+	if err := hearAll(t, greedy, 8, typicalBins, record); !errors.As(err, &exhausted) || !errors.Is(err, ErrUnusable) {
 		t.Errorf("%v, want that the budget is exhausted", err)
 	}
-	if err := hearAll(t, modest, 1, 8, so); err != nil {
+	if err := hearAll(t, modest, 1, 8, record); err != nil {
 		t.Errorf("another session: %v", err)
 	}
 }
@@ -131,8 +131,8 @@ func TestACollectorChargesWhatItKeeps(t *testing.T) {
 	}
 	budget := limits.NewBudget(1 << 30)
 	c := NewCollector(p, 2, budget.Open())
-	so := longSession(4)
-	if err := hearAll(t, c, 2, typicalBins, so); err != nil {
+	record := longSession(4)
+	if err := hearAll(t, c, 2, typicalBins, record); err != nil {
 		t.Fatal(err)
 	}
 	kept := int64(2*4*64)*(second*5/4+2*done) + 4*3*2*(24+2*16*typicalBins)
@@ -141,11 +141,11 @@ func TestACollectorChargesWhatItKeeps(t *testing.T) {
 	}
 	n, held := c.Next(0), budget.Free()
 	for range 2 {
-		if err := c.Add(0, []result.Second{mixed(n, 5), mixed(n, 5)}, so.Began, so.Began); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "client 0: row ") {
+		if err := c.Add(0, []result.Second{mixed(n, 5), mixed(n, 5)}, record.Began, record.Began); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "client 0: row ") {
 			t.Errorf("a row again: %v", err)
 		}
 	}
-	if err := c.Add(0, []result.Second{mixed(n, 5)}, so.Began, so.Began); err == nil || c.Next(0) != n || budget.Free() != held {
+	if err := c.Add(0, []result.Second{mixed(n, 5)}, record.Began, record.Began); err == nil || c.Next(0) != n || budget.Free() != held {
 		t.Errorf("%v, %d rows of %d are kept after the loss", err, c.Next(0), n)
 	}
 }

@@ -37,7 +37,7 @@ type Record struct {
 }
 
 // Look is called after each complete group. It returns true if the session can end.
-type Look func(ctx context.Context, so Record) (enough bool, err error)
+type Look func(ctx context.Context, record Record) (enough bool, err error)
 
 // Run applies the settings in the order of a plan. The cluster must have the baseline when Run starts. Run
 // ends after the last group, or after a look that returns true. It also ends after an error of Switch, of

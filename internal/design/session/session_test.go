@@ -56,12 +56,12 @@ func (c *cluster) Holds(_ context.Context, setting int) error {
 }
 
 // load returns the rows of a client with I/O in each second of a session so far, with a histogram.
-func load(so Record, ratio float64) []result.Second {
+func load(record Record, ratio float64) []result.Second {
 	var rows []result.Second
-	rng, setting, at := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
-	for from := time.Duration(0); from+time.Second <= so.End; from += time.Second {
-		for at < len(so.Switches) && so.Switches[at].Sent <= from {
-			setting, at = so.Switches[at].Setting, at+1
+	rng, setting, index := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
+	for from := time.Duration(0); from+time.Second <= record.End; from += time.Second {
+		for index < len(record.Switches) && record.Switches[index].Sent <= from {
+			setting, index = record.Switches[index].Setting, index+1
 		}
 		rate := 1000 * (1 + 0.05*rng.NormFloat64())
 		if setting == 1 {
@@ -86,10 +86,10 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 	var e Evidence
 	var found Finding
 	gathered := NewCollector(p, 2, nil)
-	e.Record = Run(ctx, p, c, func(_ context.Context, so Record) (bool, error) {
-		began := so.Began.Add(-5 * time.Second) // The load has been running for a while.
+	e.Record = Run(ctx, p, c, func(_ context.Context, record Record) (bool, error) {
+		began := record.Began.Add(-5 * time.Second) // The load has been running for a while.
 		for client := range 2 {
-			rows := load(so, ratio)[gathered.Next(client):]
+			rows := load(record, ratio)[gathered.Next(client):]
 			for i := range rows {
 				rows[i].FromNanoseconds += int64(5 * time.Second)
 				rows[i].ToNanoseconds += int64(5 * time.Second)
@@ -98,7 +98,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 				return false, err
 			}
 		}
-		if e, err = gathered.Evidence(so, nil); err != nil {
+		if e, err = gathered.Evidence(record, nil); err != nil {
 			return false, err
 		}
 		if at, err := e.AtLook(q); err != nil || !at {
@@ -114,8 +114,8 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 }
 
 func verdict(e Evidence, q Question) (Finding, error) {
-	s, has, err := e.Summarize(q)
-	if err != nil || !has {
+	s, ok, err := e.Summarize(q)
+	if err != nil || !ok {
 		return Finding{}, errors.Join(err, errors.New("there was no look"))
 	}
 	findings, err := Judge(q, []Summary{s}, nil)
@@ -187,9 +187,9 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 		q := quick(v1alpha1.MetricIOPS)
 		q.Candidates, q.LastLook = 2, 8
 		e, _ := play(t.Context(), t, &cluster{proves: true}, q, 0.33)
-		s, has, err := e.Summarize(q)
-		if err != nil || !has {
-			t.Fatalf("summary %t, %v", has, err)
+		s, ok, err := e.Summarize(q)
+		if err != nil || !ok {
+			t.Fatalf("summary %t, %v", ok, err)
 		}
 		found, err := Judge(q, []Summary{s}, nil)
 		if err != nil || found[0].Verdict != stats.Inferior || found[1].Verdict != stats.Inconclusive || len(e.Record.Switches) != 8*3 {
@@ -200,11 +200,11 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 
 // takesItsTime is a load on which setting 2 acts after two minutes: the number of operations falls to
 // 0.8, and slow operations take twice as long.
-func takesItsTime(so Record, from int) []result.Second {
-	rows := load(so, 1)[from:]
+func takesItsTime(record Record, from int) []result.Second {
+	rows := load(record, 1)[from:]
 	for i := range rows {
 		at := time.Duration(rows[i].FromNanoseconds)
-		if !slices.ContainsFunc(so.Switches, func(w switchback.Switch) bool {
+		if !slices.ContainsFunc(record.Switches, func(w switchback.Switch) bool {
 			return w.Setting == 2 && at >= w.Sent+2*time.Minute && at < w.Ended
 		}) {
 			continue
@@ -243,8 +243,8 @@ func TestSessionOfLongWindows(t *testing.T) {
 			var all []Summary
 			for number := range 3 {
 				e := settled(t, number+1)
-				s, has, err := e.Summarize(q)
-				if err != nil || !has || len(s.Objective) != 1 || s.Objective[0].Candidate != 2 || math.Abs(s.Objective[0].Mean-math.Log(ratio)) > 0.05 || e.Record.End.Minutes() < 8 {
+				s, ok, err := e.Summarize(q)
+				if err != nil || !ok || len(s.Objective) != 1 || s.Objective[0].Candidate != 2 || math.Abs(s.Objective[0].Mean-math.Log(ratio)) > 0.05 || e.Record.End.Minutes() < 8 {
 					t.Fatalf("%s: %+v, want %v, after %v, %v", metric, s, ratio, e.Record.End, err)
 				}
 				all = append(all, s)
@@ -290,7 +290,7 @@ func TestWhatComesAfterTheLastLookDoesNotCount(t *testing.T) {
 		q := quick(v1alpha1.MetricIOPS)
 		q.Candidates, q.LastLook = 2, 8
 		e, _ := play(t.Context(), t, &cluster{proves: true}, q, 1) // It never has enough.
-		if s, has, err := e.Summarize(q); err != nil || !has || s.Objective[0].Groups != 8 || len(e.Record.Switches) <= 8*3 {
+		if s, ok, err := e.Summarize(q); err != nil || !ok || s.Objective[0].Groups != 8 || len(e.Record.Switches) <= 8*3 {
 			t.Errorf("%+v of %d windows, %v", s, len(e.Record.Switches), err)
 		}
 		q.LastLook = 10

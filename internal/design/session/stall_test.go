@@ -116,7 +116,7 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		ended <- err
 	}()
 	gathered := NewCollector(p, 1, nil)
-	e.Record = Run(t.Context(), p, s, func(_ context.Context, so Record) (bool, error) {
+	e.Record = Run(t.Context(), p, s, func(_ context.Context, record Record) (bool, error) {
 		for range 40 { // The controller waits, too.
 			s.mu.Lock()
 			rows := s.rows[gathered.Next(0):]
@@ -124,13 +124,13 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 			if err := gathered.Add(0, rows, s.began, s.began); err != nil {
 				return false, err
 			}
-			if gathered.Reaches(0, so) {
+			if gathered.Reaches(0, record) {
 				break
 			}
 			time.Sleep(time.Second)
 		}
 		var err error
-		if e, err = gathered.Evidence(so, nil); err != nil {
+		if e, err = gathered.Evidence(record, nil); err != nil {
 			return false, err
 		}
 		if pairs, err = e.Pairs(); err != nil {
@@ -138,11 +138,11 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		}
 		at, err := e.AtLook(q)
 		if err != nil || !at {
-			return len(so.Switches) >= 60, err
+			return len(record.Switches) >= 60, err
 		}
 		judged, err := verdict(e, q)
 		found = &judged
-		return found.Verdict != stats.Inconclusive || len(so.Switches) >= 60, err
+		return found.Verdict != stats.Inconclusive || len(record.Switches) >= 60, err
 	})
 	stop()
 	if err := <-ended; err != nil {

@@ -77,31 +77,31 @@ var ErrVoid = errors.New("the session is void")
 
 // Summarize returns the summary of a session. In quick mode it uses only the data up to the latest look, and
 // returns false before the first look. For a void session, the error wraps ErrVoid.
-func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
+func (e Evidence) Summarize(q Question) (s Summary, ok bool, err error) {
 	if e.Record.Void != "" {
 		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
 	}
 	if q.Candidates != e.Plan.Candidates {
 		return s, false, fmt.Errorf("%w: the session has %d candidates, but the question is about %d", stats.ErrParameter, e.Plan.Candidates, q.Candidates)
 	}
-	of, has, err := e.Session(q, q.Objective)
-	if err != nil || !has {
-		return s, has, err
+	session, ok, err := e.Session(q, q.Objective)
+	if err != nil || !ok {
+		return s, ok, err
 	}
-	if s.Objective, err = of.Entries(q.Criteria); err != nil {
+	if s.Objective, err = session.Entries(q.Criteria); err != nil {
 		return s, false, err
 	}
-	if s.Typical, err = Typical(of, q.Objective.Metric); err != nil {
+	if s.Typical, err = Typical(session, q.Objective.Metric); err != nil {
 		return s, false, err
 	}
 	for _, k := range q.Constraints {
-		of, _, err := e.Session(q, k.Figure)
+		one, _, err := e.Session(q, k.Figure)
 		if err != nil {
 			return s, false, err
 		}
-		sum := func() ([]switchback.Entry, error) { return of.Entries(q.Criteria) }
+		sum := func() ([]switchback.Entry, error) { return one.Entries(q.Criteria) }
 		if k.Absolute() {
-			sum = of.Levels
+			sum = one.Levels
 		}
 		entries, err := sum()
 		if err != nil {
@@ -113,10 +113,10 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 }
 
 // Typical returns the typical figure of each setting that has valid windows in a session.
-func Typical(of switchback.Session, metric v1alpha1.Metric) (map[int]float64, error) {
+func Typical(session switchback.Session, metric v1alpha1.Metric) (map[int]float64, error) {
 	typical := map[int]float64{}
-	for setting := range of.Candidates + 1 {
-		figures, err := of.Figures(setting)
+	for setting := range session.Candidates + 1 {
+		figures, err := session.Figures(setting)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +141,8 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	if !q.Quick {
 		return s, true, nil
 	}
-	s, has := atLook(s, q.LastLook)
-	return s, has, nil
+	s, ok := atLook(s, q.LastLook)
+	return s, ok, nil
 }
 
 // WrittenBytes returns the bytes that the clients have written since their load began, according to the rows
@@ -194,15 +194,15 @@ func (e Evidence) counted() ([]int, error) {
 }
 
 func counts(order []switchback.Group, faults []bool) (after []int) {
-	n, at := 0, 0
+	n, index := 0, 0
 	for _, g := range order {
-		if at+len(g) > len(faults) {
+		if index+len(g) > len(faults) {
 			break
 		}
-		if !slices.Contains(faults[at:at+len(g)], true) {
+		if !slices.Contains(faults[index:index+len(g)], true) {
 			n++
 		}
-		at += len(g)
+		index += len(g)
 		after = append(after, n)
 	}
 	return after
@@ -214,11 +214,11 @@ func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	if s.Candidates == 1 {
 		pairs = 2
 	}
-	after, last, windows, at := counts(s.Order, s.Faults), 0, 0, 0
+	after, last, windows, index := counts(s.Order, s.Faults), 0, 0, 0
 	for i, n := range after {
-		at += len(s.Order[i])
+		index += len(s.Order[i])
 		if n > last && slices.Contains(switchback.QuickLooks(lastLook), n*pairs) {
-			windows = at
+			windows = index
 		}
 		last = n
 	}

@@ -195,17 +195,17 @@ func TestWashOutCoversSwitches(t *testing.T) {
 		var bySecond [10][]float64
 		var firstBy [2][]float64 // by setting
 		for i, row := range r.rows {
-			at := int((row.From - r.switched[i]) / time.Second)
-			if at < len(bySecond) {
-				bySecond[at] = append(bySecond[at], logs[i])
+			index := int((row.From - r.switched[i]) / time.Second)
+			if index < len(bySecond) {
+				bySecond[index] = append(bySecond[index], logs[i])
 			}
-			if at == 3 {
+			if index == 3 {
 				firstBy[r.settings[i]] = append(firstBy[r.settings[i]], logs[i])
 			}
 		}
 		text := ""
-		for at, own := range bySecond {
-			text += fmt.Sprintf(" %d s %+.0f%%", at, 100*stat.Mean(own, nil))
+		for index, own := range bySecond {
+			text += fmt.Sprintf(" %d s %+.0f%%", index, 100*stat.Mean(own, nil))
 		}
 		t.Logf("%s, after a switch:%s", r.name, text)
 		first, later := bySecond[3], slices.Concat(bySecond[4:9]...) // In the last second, the next switch may begin.

@@ -91,8 +91,8 @@ func TestSimulatedFamilyOfQuickLooks(t *testing.T) {
 					q := question(true, small)
 					q.Candidates, q.LastLook = size[0], size[1]
 					effects := append([]float64{0, math.Log(truth.first)}, slices.Repeat([]float64{math.Log(truth.others)}, q.Candidates-1)...)
-					about := fmt.Sprintf("%-8s %d candidates, last look %2d: %s", w.name, q.Candidates, q.LastLook, truth.name)
-					w.wantFamilyRate(t, about, uint64(500+10*i+j), n, q, effects, truth.first != truth.others, truth.nominal, truth.wrong)
+					topic := fmt.Sprintf("%-8s %d candidates, last look %2d: %s", w.name, q.Candidates, q.LastLook, truth.name)
+					w.wantFamilyRate(t, topic, uint64(500+10*i+j), n, q, effects, truth.first != truth.others, truth.nominal, truth.wrong)
 				}
 			}
 		})
@@ -101,18 +101,18 @@ func TestSimulatedFamilyOfQuickLooks(t *testing.T) {
 
 // wantFamilyRate checks that sweeps have any wrong verdict as often as nominal at most. A rate above two standard
 // errors is measured once more.
-func (w world) wantFamilyRate(t *testing.T, about string, seed uint64, n int, q Question, effects []float64, butFirst bool, nominal float64, wrong []stats.Verdict) {
+func (w world) wantFamilyRate(t *testing.T, topic string, seed uint64, n int, q Question, effects []float64, butFirst bool, nominal float64, wrong []stats.Verdict) {
 	t.Helper()
 	rate := w.familyRate(t, seed, n, q, effects, butFirst, wrong)
 	se := math.Sqrt(nominal * (1 - nominal) / float64(n))
 	if rate > nominal+2*se {
-		t.Logf("%s in %.1f%%, and again", about, 100*rate)
+		t.Logf("%s in %.1f%%, and again", topic, 100*rate)
 		rate = w.familyRate(t, seed+1000, n, q, effects, butFirst, wrong)
 		se *= 1.5
 	}
-	t.Logf("%s in %.2f%%", about, 100*rate)
+	t.Logf("%s in %.2f%%", topic, 100*rate)
 	if rate > nominal+2*se {
-		t.Errorf("%s in %.2f%%, nominal %v", about, 100*rate, nominal)
+		t.Errorf("%s in %.2f%%, nominal %v", topic, 100*rate, nominal)
 	}
 }
 

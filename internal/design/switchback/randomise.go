@@ -205,13 +205,13 @@ func (s Session) voidsDiffer() bool {
 // does not depend on the order, a larger sum means more uneven faults.
 func (s Session) unevenness(order []Group) float64 {
 	counts := make([]float64, s.Candidates+1)
-	at := 0
+	index := 0
 	for _, g := range order {
 		for _, setting := range g {
-			if at < len(s.Faults) && s.Faults[at] {
+			if index < len(s.Faults) && s.Faults[index] {
 				counts[setting]++
 			}
-			at++
+			index++
 		}
 	}
 	sum := 0.0

@@ -188,14 +188,14 @@ func (r recording) cuts(t *testing.T) (all []Session) {
 }
 
 // part assigns a random order to windows of a recording, from one window on.
-func part(t *testing.T, of Session, from, quads int, seed uint64) Session {
+func part(t *testing.T, session Session, from, quads int, seed uint64) Session {
 	t.Helper()
 	order, err := Assign(seed, 1, 1, quads)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Session{Number: 1, Seed: seed, Candidates: 1, Order: order}
-	s.Windows, s.Faults = slices.Clone(of.Windows[from:from+4*quads]), of.Faults[from:from+4*quads]
+	s.Windows, s.Faults = slices.Clone(session.Windows[from:from+4*quads]), session.Faults[from:from+4*quads]
 	for i, setting := range slices.Concat(order...) {
 		s.Windows[i].Setting = setting
 	}
@@ -207,10 +207,10 @@ func part(t *testing.T, of Session, from, quads int, seed uint64) Session {
 func quadSD(sessions ...Session) float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range sessions {
-		for at := 0; at+4 <= len(s.Windows); at++ {
+		for index := 0; index+4 <= len(s.Windows); index++ {
 			var logs []float64
-			for i, w := range s.Windows[at : at+4] {
-				if !s.Faults[at+i] && w.Figure > 0 {
+			for i, w := range s.Windows[index : index+4] {
+				if !s.Faults[index+i] && w.Figure > 0 {
 					logs = append(logs, math.Log(w.Figure))
 				}
 			}

@@ -190,39 +190,39 @@ func (s Session) groups() ([]group, error) {
 		return nil, fmt.Errorf("%w: %d windows, %d faults, %d candidates", stats.ErrParameter, len(s.Windows), len(s.Faults), s.Candidates)
 	}
 	var out []group
-	at := 0
+	index := 0
 	for _, order := range s.Order {
-		if at+len(order) > len(s.Windows) {
+		if index+len(order) > len(s.Windows) {
 			break // The session ended before this group was complete.
 		}
-		g, ok, err := s.group(order, at)
+		g, ok, err := s.group(order, index)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
 			out = append(out, g)
 		}
-		at += len(order)
+		index += len(order)
 	}
 	return out, nil
 }
 
-func (s Session) group(order Group, at int) (group, bool, error) {
+func (s Session) group(order Group, index int) (group, bool, error) {
 	g, counts := group{order: order}, true
 	for i, setting := range order {
-		w := s.Windows[at+i]
+		w := s.Windows[index+i]
 		if w.Setting != setting {
-			return g, false, fmt.Errorf("%w: window %d has setting %d, not %d", stats.ErrParameter, at+i, w.Setting, setting)
+			return g, false, fmt.Errorf("%w: window %d has setting %d, not %d", stats.ErrParameter, index+i, w.Setting, setting)
 		}
-		counts = counts && !s.Faults[at+i]
+		counts = counts && !s.Faults[index+i]
 	}
 	if !counts {
 		return g, false, nil
 	}
-	own := s.Windows[at : at+len(order)]
+	own := s.Windows[index : index+len(order)]
 	for i, w := range own {
 		if !(w.Figure >= 0 && w.Early >= 0 && w.Late >= 0) || math.IsInf(w.Figure+w.Early+w.Late, 1) {
-			return g, false, &stats.ValueError{What: "window", Index: at + i, Value: w.Figure, Want: "finite, and at least 0"}
+			return g, false, &stats.ValueError{What: "window", Index: index + i, Value: w.Figure, Want: "finite, and at least 0"}
 		}
 		g.figures = append(g.figures, w.Figure)
 	}

@@ -325,18 +325,18 @@ func truths(minimum float64) []truth {
 
 // wantRate checks that sweeps have any wrong verdict as often as nominal at most. A rate above two standard
 // errors is measured once more with fresh draws.
-func (w world) wantRate(t *testing.T, about string, seed uint64, n int, q Question, k truth) {
+func (w world) wantRate(t *testing.T, topic string, seed uint64, n int, q Question, k truth) {
 	t.Helper()
 	rate, _ := rateOf(t, w, seed, n, q, k.wrong...)
 	se := math.Sqrt(k.nominal * (1 - k.nominal) / float64(n))
 	if rate > k.nominal+2*se {
-		t.Logf("%s, %s: %.1f%%, and again", about, k.name, 100*rate)
+		t.Logf("%s, %s: %.1f%%, and again", topic, k.name, 100*rate)
 		rate, _ = rateOf(t, w, seed+1000, n, q, k.wrong...)
 		se *= 1.5
 	}
-	t.Logf("%-40s quick %-5v %-18s: %.1f%%", about, q.Quick, k.name, 100*rate)
+	t.Logf("%-40s quick %-5v %-18s: %.1f%%", topic, q.Quick, k.name, 100*rate)
 	if rate > k.nominal+2*se {
-		t.Errorf("%s: %s in %.1f%%, nominal %v", about, k.name, 100*rate, k.nominal)
+		t.Errorf("%s: %s in %.1f%%, nominal %v", topic, k.name, 100*rate, k.nominal)
 	}
 }
 

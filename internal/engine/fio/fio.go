@@ -29,7 +29,7 @@ func Formats() []parse.Format {
 		// JSON comes first, because --output-format=normal,json writes plain lines before the JSON.
 		{
 			Name: JSONFormat, Tool: result.ToolFIO, Words: []string{"fio version"}, Detect: detectJSON, Parse: ParseJSON, Parts: jsonParts, Split: splitJSON, NewLive: newLive,
-			NewKeeper: newKeeper, AttachLogs: attachLogs,
+			NewRestorer: newRestorer, AttachLogs: attachLogs,
 		},
 		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, Parts: textParts, Split: splitText, NewLive: newLive},
 		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},

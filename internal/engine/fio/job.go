@@ -256,18 +256,18 @@ func (r *report) result(jobs []*job, options parse.Options) (*result.Result, err
 // addPercentiles adds the percentiles of the sum to the merged result, which lacks them without histograms.
 func (j *job) addPercentiles(merged *result.Result) {
 	for _, d := range merged.Directions() {
-		own := j.directions[d.Name]
-		if own == nil {
+		dir := j.directions[d.Name]
+		if dir == nil {
 			continue
 		}
 		for _, pair := range [][2]*result.Latency{
-			{d.Latency, own.Latency}, {d.CompletionLatency, own.CompletionLatency}, {d.SubmissionLatency, own.SubmissionLatency},
+			{d.Latency, dir.Latency}, {d.CompletionLatency, dir.CompletionLatency}, {d.SubmissionLatency, dir.SubmissionLatency},
 		} {
-			into, from := pair[0], pair[1]
-			if into == nil || from == nil || into.Histogram != nil || into.Moments.Count != from.Moments.Count || len(from.Percentiles) == 0 {
+			latency, from := pair[0], pair[1]
+			if latency == nil || from == nil || latency.Histogram != nil || latency.Moments.Count != from.Moments.Count || len(from.Percentiles) == 0 {
 				continue
 			}
-			into.Percentiles = from.Percentiles
+			latency.Percentiles = from.Percentiles
 			merged.Warnings = slices.DeleteFunc(merged.Warnings, func(w result.Warning) bool {
 				return w.Code == result.WarnHistogramDropped && strings.HasPrefix(w.Message, string(d.Name)+":")
 			})

@@ -352,18 +352,18 @@ func (d *decoder) job(j *job) error {
 		case "job options":
 			return d.options(j.options)
 		case "read", "write", "trim", "mixed":
-			into := &direction{}
-			j.directions[result.DirectionName(name)] = into
-			return d.direction(into)
+			dir := &direction{}
+			j.directions[result.DirectionName(name)] = dir
+			return d.direction(dir)
 		case "hostname":
 			return d.text(&j.client)
 		case "sync":
-			into := &direction{}
-			if err := d.direction(into); err != nil {
+			dir := &direction{}
+			if err := d.direction(dir); err != nil {
 				return err
 			}
-			into.count()
-			j.syncLatency = into.Latency
+			dir.count()
+			j.syncLatency = dir.Latency
 			return nil
 		}
 		return d.skip()
@@ -390,30 +390,30 @@ func (d *decoder) errorCode(into *int64) error {
 }
 
 // direction reads the figures of one direction. It ignores the rates, which follow from the totals.
-func (d *decoder) direction(into *direction) error {
+func (d *decoder) direction(dir *direction) error {
 	return d.object(func(name []byte) error {
 		switch string(name) {
 		case "io_bytes":
-			return d.int(&into.Bytes)
+			return d.int(&dir.Bytes)
 		case "io_kbytes":
-			into.inBytes = true
+			dir.inBytes = true
 		case "total_ios":
-			into.counted = true
-			return d.int(&into.Operations)
+			dir.counted = true
+			return d.int(&dir.Operations)
 		case "short_ios":
-			return d.int(&into.shortIOs)
+			return d.int(&dir.shortIOs)
 		case "drop_ios":
-			return d.int(&into.droppedIOs)
+			return d.int(&dir.droppedIOs)
 		case "runtime":
 			var milliseconds int64
 			err := d.int(&milliseconds)
-			into.Seconds = float64(milliseconds) / 1e3
+			dir.Seconds = float64(milliseconds) / 1e3
 			return err
 		case "slat_ns", "clat_ns", "lat_ns":
-			return d.latency(into.latency(string(name[:len(name)-3])), 1e9)
+			return d.latency(dir.latency(string(name[:len(name)-3])), 1e9)
 		case "slat", "clat", "lat": // In fio 2, latencies are in µs.
 			if d.PeekKind() == '{' {
-				return d.latency(into.latency(string(name)), 1e6)
+				return d.latency(dir.latency(string(name)), 1e6)
 			}
 		}
 		return d.skip()
@@ -464,7 +464,7 @@ func (d *decoder) latency(into **result.Latency, unitsPerSecond float64) error {
 }
 
 // percentiles reads an object with a latency for each percentage. fio 2 fills the object with 0 %.
-func (d *decoder) percentiles(into *result.Latency, unitsPerSecond float64) error {
+func (d *decoder) percentiles(latency *result.Latency, unitsPerSecond float64) error {
 	err := d.object(func(name []byte) error {
 		percent, ok := parse.Float(name)
 		if !ok {
@@ -474,14 +474,14 @@ func (d *decoder) percentiles(into *result.Latency, unitsPerSecond float64) erro
 		if err := d.int(&units); err != nil || percent == 0 {
 			return err
 		}
-		into.Percentiles = append(into.Percentiles, result.Percentile{
+		latency.Percentiles = append(latency.Percentiles, result.Percentile{
 			Percent: percent, Seconds: float64(units) / unitsPerSecond,
 			AtLeast: units == result.BinNanoseconds(result.NumBins-1),
 		})
 		return nil
 	})
-	slices.SortFunc(into.Percentiles, func(a, b result.Percentile) int { return cmp.Compare(a.Percent, b.Percent) })
-	into.Percentiles = slices.CompactFunc(into.Percentiles, func(a, b result.Percentile) bool { return a.Percent == b.Percent })
+	slices.SortFunc(latency.Percentiles, func(a, b result.Percentile) int { return cmp.Compare(a.Percent, b.Percent) })
+	latency.Percentiles = slices.CompactFunc(latency.Percentiles, func(a, b result.Percentile) bool { return a.Percent == b.Percent })
 	return err
 }
 
@@ -490,7 +490,7 @@ func (d *decoder) percentiles(into *result.Latency, unitsPerSecond float64) erro
 const usualBins = 256
 
 // bins reads an object with a count for each bin. The name of a bin is a latency in nanoseconds.
-func (d *decoder) bins(into *result.Latency) error {
+func (d *decoder) bins(latency *result.Latency) error {
 	bins := make([]result.Bin, 0, usualBins)
 	err := d.object(func(name []byte) error {
 		nanoseconds, ok := parse.Int(name)
@@ -514,7 +514,7 @@ func (d *decoder) bins(into *result.Latency) error {
 	if len(bins) == 0 {
 		return nil
 	}
-	into.Histogram, err = result.NewHistogram(bins)
+	latency.Histogram, err = result.NewHistogram(bins)
 	if err != nil {
 		return d.unexpected("a histogram of fio", []byte(err.Error()))
 	}

@@ -20,7 +20,7 @@ func liveRate(line []byte) (parse.Rate, bool) {
 		if part, line = nextBracket(line); len(part) < 2 || part[1] != '=' {
 			continue
 		}
-		if perSecond, is := bytes.CutSuffix(part, []byte(" IOPS")); is {
+		if perSecond, ok := bytes.CutSuffix(part, []byte(" IOPS")); ok {
 			rate.OperationsPerSecond, operations = sumOf(perSecond, parseScaled)
 			continue
 		}

@@ -91,8 +91,8 @@ func readSnapshot(document []byte) (*snapshot, error) {
 	}
 	s := &snapshot{milliseconds: r.milliseconds, parts: map[result.DirectionName]direction{}}
 	for _, j := range r.jobs {
-		for name, own := range j.directions {
-			sum, err := addCounts(s.parts[name], *own)
+		for name, dir := range j.directions {
+			sum, err := addCounts(s.parts[name], *dir)
 			if err != nil {
 				return nil, err
 			}
@@ -210,19 +210,19 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	return difference, true
 }
 
-// keeper implements [parse.Keeper]. It holds at most two reports: the last complete one and the one that is
+// restorer implements [parse.Restorer]. It holds at most two reports: the last complete one and the one that is
 // being written.
-type keeper struct {
+type restorer struct {
 	around io.Writer // gets the lines that are not part of a report; Write ignores its errors
 
 	line, open, last []byte
 	inside, tooLong  bool
 }
 
-func newKeeper(around io.Writer) parse.Keeper { return &keeper{around: around} }
+func newRestorer(around io.Writer) parse.Restorer { return &restorer{around: around} }
 
-// Write implements [parse.Keeper].
-func (k *keeper) Write(p []byte) (int, error) {
+// Write implements [parse.Restorer].
+func (k *restorer) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
@@ -237,7 +237,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	}
 }
 
-func (k *keeper) take(line []byte) {
+func (k *restorer) take(line []byte) {
 	switch {
 	case !k.inside && string(line) == "{\n":
 		k.inside, k.tooLong, k.open = true, false, append(k.open[:0], line...)
@@ -260,8 +260,8 @@ func (k *keeper) take(line []byte) {
 	}
 }
 
-// Last implements [parse.Keeper].
-func (k *keeper) Last() []byte {
+// Last implements [parse.Restorer].
+func (k *restorer) Last() []byte {
 	if k.inside {
 		return append(append(bytes.Clone(k.last), k.open...), k.line...)
 	}

@@ -128,11 +128,11 @@ func TestSnapshotsThatSayNothing(t *testing.T) {
 	}
 }
 
-func TestKeeperKeepsTheLastReport(t *testing.T) {
+func TestRestorerKeepsTheLastReport(t *testing.T) {
 	output := snapshots(t, "killed.out")
 	for _, size := range []int{7, 4096, len(output)} {
 		around := &bytes.Buffer{}
-		k := newKeeper(around)
+		k := newRestorer(around)
 		for rest := output; len(rest) > 0; {
 			n, err := k.Write(rest[:min(size, len(rest))])
 			if err != nil {
@@ -156,6 +156,6 @@ func TestKeeperKeepsTheLastReport(t *testing.T) {
 	}
 }
 
-func kept(around *bytes.Buffer, k parse.Keeper) *bytes.Reader {
+func kept(around *bytes.Buffer, k parse.Restorer) *bytes.Reader {
 	return bytes.NewReader(append(bytes.Clone(around.Bytes()), k.Last()...))
 }

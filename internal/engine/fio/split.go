@@ -10,12 +10,12 @@ import (
 func splitText(text []byte) []int {
 	var starts []int
 	run := newTextRun()
-	at := 0
+	index := 0
 	for line := range bytes.Lines(text) {
-		if start, begins := run.take(bytes.TrimRight(line, "\r\n"), at); begins {
+		if start, begins := run.take(bytes.TrimRight(line, "\r\n"), index); begins {
 			starts = append(starts, start)
 		}
-		at += len(line)
+		index += len(line)
 	}
 	return starts
 }
@@ -47,13 +47,13 @@ func newTextRun() *textRun {
 //
 // fio prints the heads of all jobs before the first report. A report behind a summary is a later one of the same
 // run only if it is about the same process, and about a longer time.
-func (r *textRun) take(line []byte, at int) (start int, begins bool) {
+func (r *textRun) take(line []byte, index int) (start int, begins bool) {
 	server, rest := cutServer(line)
 	switch {
 	case len(rest) == 0 && server != "":
 		begins = r.begin(len(r.reports) > 0)
 		r.servers = true
-		return at, begins
+		return index, begins
 	case server != "":
 		r.servers = true
 	}
@@ -63,10 +63,10 @@ func (r *textRun) take(line []byte, at int) (start int, begins bool) {
 		if group, _, _ = bytes.Cut(group, []byte(")")); len(r.heads) < maxJobs {
 			r.heads[string(name)+"/"+string(group)] = true
 		}
-		return at, begins
+		return index, begins
 	}
 	if name, rest, ok := bytes.Cut(line, []byte(": (groupid=")); ok {
-		return at, r.report(string(name), rest, at)
+		return index, r.report(string(name), rest, index)
 	}
 	if bytes.HasPrefix(line, []byte("Run status group ")) {
 		r.summarised = true
@@ -85,7 +85,7 @@ func (r *textRun) begin(ended bool) bool {
 }
 
 // report takes the first line of a report. It returns whether the report is that of another run.
-func (r *textRun) report(name string, rest []byte, at int) bool {
+func (r *textRun) report(name string, rest []byte, index int) bool {
 	group, rest, _ := bytes.Cut(rest, []byte(","))
 	_, pid, _ := bytes.Cut(rest, []byte("pid="))
 	pid, _, _ = bytes.Cut(pid, []byte(":"))
@@ -93,7 +93,7 @@ func (r *textRun) report(name string, rest []byte, at int) bool {
 	key := job + "/" + string(pid)
 	_, again := r.reports[key]
 	begins := r.begin(r.summarised && !again && !r.servers && !r.starts(job))
-	r.key, r.at = key, at
+	r.key, r.at = key, index
 	if !again && len(r.reports) < maxJobs {
 		r.reports[key] = printed{}
 	}

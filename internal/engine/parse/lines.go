@@ -182,10 +182,10 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' }
 // belongs to that run, too.
 func SplitLines(text []byte, begins func(line []byte) bool) []int {
 	var starts []int
-	at, command := 0, -1 // command is the offset of the previous line if it is a command; otherwise -1
+	index, command := 0, -1 // command is the offset of the previous line if it is a command; otherwise -1
 	for line := range bytes.Lines(text) {
 		if begins(bytes.TrimSpace(line)) {
-			start := at
+			start := index
 			if command >= 0 {
 				start = command
 			}
@@ -193,9 +193,9 @@ func SplitLines(text []byte, begins func(line []byte) bool) []int {
 		}
 		command = -1
 		if bytes.Contains(line, []byte("rados ")) && bytes.Contains(line, []byte(" bench ")) || bytes.Contains(line, []byte("rbd bench")) {
-			command = at
+			command = index
 		}
-		at += len(line)
+		index += len(line)
 	}
 	return starts
 }

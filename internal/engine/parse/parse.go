@@ -133,16 +133,16 @@ type Format struct {
 	// NewLive returns a reader of the output during one run. It is nil for a format that cannot be read
 	// before the run ends.
 	NewLive func() Live
-	// NewKeeper returns a [Keeper] for one run that prints cumulative reports. The Keeper writes all other
-	// lines to the given writer. NewKeeper is nil for a format that has no Keeper.
-	NewKeeper func(around io.Writer) Keeper
+	// NewRestorer returns a [Restorer] for one run that prints cumulative reports. The Restorer writes all other
+	// lines to the given writer. NewRestorer is nil for a format that has no Restorer.
+	NewRestorer func(around io.Writer) Restorer
 	// AttachLogs adds the time series of log files to a result. The log files are in dir, and their names
 	// begin with prefix. AttachLogs is nil for a format whose log files, if any, are not read.
 	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
 }
 
-// Keeper keeps only the last cumulative report of the output that is written to it. Its Write never fails.
-type Keeper interface {
+// Restorer keeps only the last cumulative report of the output that is written to it. Its Write never fails.
+type Restorer interface {
 	io.Writer
 	// Last returns the last complete report. If the output ends within a report, the beginning of that
 	// report follows.

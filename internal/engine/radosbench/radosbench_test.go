@@ -279,7 +279,7 @@ type rows struct {
 }
 
 // Read implements io.Reader.
-func (r *rows) Read(into []byte) (int, error) {
+func (r *rows) Read(buffer []byte) (int, error) {
 	if len(r.pending) == 0 {
 		switch {
 		case r.left > 0:
@@ -293,7 +293,7 @@ func (r *rows) Read(into []byte) (int, error) {
 			return 0, io.EOF
 		}
 	}
-	n := copy(into, r.pending)
+	n := copy(buffer, r.pending)
 	r.pending = r.pending[n:]
 	return n, nil
 }

@@ -15,8 +15,8 @@ import (
 const (
 	// minimumSeconds is the shortest valid measurement.
 	minimumSeconds = 30
-	// patience times the intended duration, plus a minute, is the time limit of a measurement.
-	patience = 5
+	// deadline times the intended duration, plus a minute, is the time limit of a measurement.
+	deadline = 5
 	// stepsSeconds is the time limit of the steps before a measurement. It exceeds the time for which Ceph
 	// keeps the lock of a killed client, because a step may wait for that lock.
 	stepsSeconds = 120
@@ -120,7 +120,7 @@ func (b *phase) task(p place.Place, run load.Run, total int64) (task.Task, error
 		Measure: &task.Measurement{
 			Command: task.Command{Argv: b.argv(p, image.ImageName(0), total)}, Format: Format, RequestedBytes: total,
 		},
-		MeasureTimeoutSeconds: patience*b.seconds + 60,
+		MeasureTimeoutSeconds: deadline*b.seconds + 60,
 	}
 	if image.Use == prefill.Write {
 		made.Steps = []task.Command{image.AwaitLock(0)}

@@ -121,8 +121,8 @@ func waits(conditions []metav1.Condition) bool {
 // Nothing is ahead if holds() returns true, because then the object of the place itself has the lock.
 // Start times have a resolution of one second, so an object that sorts before the holder may have started later
 // in the same second.
-func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) (Line, error) {
-	line, err := LineOf(ctx, reader, of)
+func Ahead(ctx context.Context, reader client.Reader, place Place, holds func() (bool, error)) (Line, error) {
+	line, err := LineOf(ctx, reader, place)
 	if err != nil || line.Length == 0 {
 		return Line{}, err
 	}
@@ -133,9 +133,9 @@ func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bo
 }
 
 // LineOf returns what began before a place, regardless of the lock.
-func LineOf(ctx context.Context, reader client.Reader, of Place) (Line, error) {
-	all, err := places(ctx, reader, of.Cluster)
-	return ahead(of, all), err
+func LineOf(ctx context.Context, reader client.Reader, place Place) (Line, error) {
+	all, err := places(ctx, reader, place.Cluster)
+	return ahead(place, all), err
 }
 
 // places returns the places in the queue of a cluster, in no order.
@@ -163,9 +163,9 @@ func places(ctx context.Context, reader client.Reader, cluster v1alpha1.ClusterR
 }
 
 // ahead returns what is ahead of a place, of all places in the queue of its cluster.
-func ahead(of Place, all []Place) (line Line) {
+func ahead(place Place, all []Place) (line Line) {
 	for _, p := range all {
-		if p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == v1alpha1.KindCephBenchmark {
+		if p.UID == place.UID || p.Cluster != place.Cluster || compare(p, place) >= 0 || place.Restores && p.Kind == v1alpha1.KindCephBenchmark {
 			continue
 		}
 		line.Length++

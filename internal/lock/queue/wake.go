@@ -23,8 +23,8 @@ func Moves() predicate.Predicate {
 		GenericFunc: func(event.GenericEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, had := of(e.ObjectOld)
-			after, has := of(e.ObjectNew)
-			return had && (!has || before.Loss != after.Loss || !before.Start.Equal(&after.Start))
+			after, ok := of(e.ObjectNew)
+			return had && (!ok || before.Loss != after.Loss || !before.Start.Equal(&after.Start))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool { // The object has lost its finalizer, and so its place.
 			last, _ := e.Object.DeepCopyObject().(client.Object)

@@ -169,13 +169,13 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 // fsidOf returns the last known FSID, because the lock and the journal with that FSID still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()
-	known, has := c.fsids[ref]
+	known, ok := c.fsids[ref]
 	c.mu.Unlock()
-	if has && c.now().Sub(known.at) < fsidFor {
+	if ok && c.now().Sub(known.at) < fsidFor {
 		return known.fsid, nil
 	}
 	info, err := c.rook.Cluster(ctx, ref)
-	if err != nil && has {
+	if err != nil && ok {
 		return known.fsid, nil
 	}
 	if err != nil {

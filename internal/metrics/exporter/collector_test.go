@@ -324,7 +324,7 @@ func TestBadStatusesDoNotSpoilTheScrape(t *testing.T) {
 	// A fake API server would not store such text, so only the reader returns it.
 	r := interceptor.NewClient(fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build(), interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-			if all, is := list.(*v1alpha1.CephBenchmarkList); is {
+			if all, ok := list.(*v1alpha1.CephBenchmarkList); ok {
 				all.Items = append(all.Items, *b)
 			}
 			return nil
@@ -473,7 +473,7 @@ func BenchmarkScrape(b *testing.B) {
 	}
 	r := interceptor.NewClient(fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build(), interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-			if all, is := list.(*v1alpha1.CephBenchmarkList); is {
+			if all, ok := list.(*v1alpha1.CephBenchmarkList); ok {
 				all.Items = cached.Items
 			}
 			return nil

@@ -97,11 +97,11 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 // BenchmarkRecorded counts the runs that became invalid or failed between two statuses of a benchmark. The
 // argument why is the reason of the invalid run, in one word. BenchmarkRecorded ignores the benchmarks of
 // sweeps, because their runs count as runs of the sweep.
-func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmarkStatus, why string) {
+func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmarkStatus, cause string) {
 	if e == nil || after.Trial != nil {
 		return
 	}
-	for _, reason := range newInvalidBenchmarkRuns(before, after, why) {
+	for _, reason := range newInvalidBenchmarkRuns(before, after, cause) {
 		e.invalidRuns.WithLabelValues(kindBenchmark, reason).Inc()
 	}
 }
@@ -141,7 +141,7 @@ func newInvalidTrials(before, after *v1alpha1.CephTuningSweepStatus) []v1alpha1.
 // newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed. The argument why is
 // the reason of an invalid run. A failed run has the reason of the condition Failed, or "Failed" without this
 // condition.
-func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why string) []string {
+func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, reason string) []string {
 	known := map[int32]v1alpha1.RunState{}
 	if before.ObservedRunID == after.ObservedRunID {
 		for _, run := range before.Runs {
@@ -155,7 +155,7 @@ func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why st
 		}
 		switch run.State {
 		case v1alpha1.RunInvalid:
-			reasons = append(reasons, why)
+			reasons = append(reasons, reason)
 		case v1alpha1.RunFailed:
 			reasons = append(reasons, failureOf(after.Conditions))
 		case v1alpha1.RunRunning, v1alpha1.RunValid:

@@ -255,7 +255,7 @@ func TestASecondRegistrationIsRefused(t *testing.T) {
 	NewEvents(registry)
 	defer func() {
 		var already prometheus.AlreadyRegisteredError
-		if err, is := recover().(error); !is || !errors.As(err, &already) {
+		if err, ok := recover().(error); !ok || !errors.As(err, &already) {
 			t.Errorf("recovered %v, want that it is registered already", err)
 		}
 	}()

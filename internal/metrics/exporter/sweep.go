@@ -82,10 +82,10 @@ func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
 		all = decimals(all, metrics.SweepConfigurationRatio, c.Ratio, s.Namespace, s.Name, name, string(c.Verdict))
 		all = decimals(all, metrics.SweepConfigurationRatioLow, c.Low, s.Namespace, s.Name, name)
 		all = decimals(all, metrics.SweepConfigurationRatioHigh, c.High, s.Namespace, s.Name, name)
-		if value, has := latest[c.Index]; has {
+		if value, ok := latest[c.Index]; ok {
 			all = append(all, sample(metrics.SweepConfigurationLatest, value, s.Namespace, s.Name, name))
 		}
-		if value, has := typical[int(c.Index)]; has {
+		if value, ok := typical[int(c.Index)]; ok {
 			all = append(all, sample(metrics.SweepConfigurationTypical, value, s.Namespace, s.Name, name))
 		}
 	}
@@ -144,9 +144,9 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	if !known {
 		return "", 0, false
 	}
-	name, has := configurationNames(s)[index]
+	name, ok := configurationNames(s)[index]
 	switch {
-	case has:
+	case ok:
 	case index == 0:
 		name = sweep.BaselineName
 	default:

@@ -38,9 +38,9 @@ func TestSweepOf(t *testing.T) {
 		"the kind of other group": {with(func(o *metav1.OwnerReference) { o.APIVersion = "example.com/v1" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ref, has := SweepOf(&v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", OwnerReferences: tc.owners}})
-			if has != tc.want || has && ref != (Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11"}) {
-				t.Errorf("the sweep is %+v, %t, want %t", ref, has, tc.want)
+			ref, ok := SweepOf(&v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", OwnerReferences: tc.owners}})
+			if ok != tc.want || ok && ref != (Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11"}) {
+				t.Errorf("the sweep is %+v, %t, want %t", ref, ok, tc.want)
 			}
 		})
 	}

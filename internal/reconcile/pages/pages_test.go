@@ -91,8 +91,8 @@ func TestTooManyObjects(t *testing.T) {
 	for page, err := range pages.Of[corev1.PodList](t.Context(), server, client.InNamespace("bench"), client.MatchingLabels{"a": "b"}) {
 		read, last = read+len(page.Items), err
 	}
-	tooMany, is := errors.AsType[*pages.TooManyError](last)
-	if !is || read != 10_000 || tooMany.Read != read {
+	tooMany, ok := errors.AsType[*pages.TooManyError](last)
+	if !ok || read != 10_000 || tooMany.Read != read {
 		t.Fatalf("%d objects, %v", read, last)
 	}
 	if want := `there are more than 10000 objects of the kind Pod (namespace "bench", labels "a=b"): delete those that nobody needs, and limit their number with a ResourceQuota`; last.Error() != want {

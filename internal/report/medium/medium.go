@@ -68,7 +68,7 @@ func YAML(value any) ([]byte, error) {
 // each argument that is a string or an error with the function of that medium, such as [Markdown].
 func Format(as func(string) string, format string, args ...any) string {
 	for i, arg := range args {
-		if err, is := arg.(error); is && err != nil {
+		if err, ok := arg.(error); ok && err != nil {
 			args[i] = as(err.Error())
 		} else if value := reflect.ValueOf(arg); value.Kind() == reflect.String {
 			args[i] = as(value.String())

@@ -356,7 +356,7 @@ func TestApart(t *testing.T) {
 			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
-			if _, is := errors.AsType[*Error](err); err != nil && !is {
+			if _, ok := errors.AsType[*Error](err); err != nil && !ok {
 				t.Errorf("%T is not for the user", err)
 			}
 		})

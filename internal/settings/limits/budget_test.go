@@ -11,7 +11,7 @@ import (
 func refused(t *testing.T, h *Holding, size int64) bool {
 	t.Helper()
 	err := h.Resize(size)
-	if _, is := errors.AsType[*BudgetError](err); err != nil && !is {
+	if _, ok := errors.AsType[*BudgetError](err); err != nil && !ok {
 		t.Fatal(err)
 	}
 	return err != nil
@@ -91,7 +91,7 @@ func TestDecodeChargesAnAccount(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				err := Decode(strings.NewReader(text), &outer{}, one)
-				if _, is := errors.AsType[*BudgetError](err); !is {
+				if _, ok := errors.AsType[*BudgetError](err); !ok {
 					t.Errorf("%s: %v, want that the budget is exhausted", name, err)
 				}
 			})

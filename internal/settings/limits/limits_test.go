@@ -30,10 +30,10 @@ type outer struct {
 var generous = Limits{TextBytes: 1 << 20, ValueBytes: 1 << 20, StringBytes: 1 << 10, MemoryBytes: 1 << 20, Depth: 8}
 
 func TestDecodeReadsWhatWasWritten(t *testing.T) {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	moment := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	want := outer{
 		Numbers: []float64{0, 1.5, -3e9}, Raw: json.RawMessage(`{"a":[1,"}\"]"]}`), Any: map[string]any{"b": []any{1.0, "<é>"}},
-		Inner: []inner{{Name: "x", Words: map[string]string{"k": "v"}}, {Name: "y"}}, Pointer: &inner{Name: `\"`, Time: &at},
+		Inner: []inner{{Name: "x", Words: map[string]string{"k": "v"}}, {Name: "y"}}, Pointer: &inner{Name: `\"`, Time: &moment},
 	}
 	text, err := json.Marshal(want)
 	if err != nil {

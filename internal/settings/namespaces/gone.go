@@ -108,8 +108,8 @@ func (t tolerant) Delete(ctx context.Context, o client.Object, opts ...client.De
 	return t.translate(ctx, o.GetNamespace(), o, t.Client.Delete(ctx, o, opts...))
 }
 
-func (t tolerant) translate(ctx context.Context, namespace string, of runtime.Object, err error) error {
-	if !apierrors.IsForbidden(err) || isCR(of, t.Scheme()) {
+func (t tolerant) translate(ctx context.Context, namespace string, object runtime.Object, err error) error {
+	if !apierrors.IsForbidden(err) || isCR(object, t.Scheme()) {
 		return err
 	}
 	return NotFoundIfGone(ctx, t.direct, namespace, err)
@@ -141,26 +141,26 @@ type informers struct {
 }
 
 // new implements [cache.Options.NewInformer].
-func (i informers) new(from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
+func (i informers) new(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
 	source := toolscache.ToListerWatcherWithContext(from)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := source.ListWithContext(ctx, options)
-			if apierrors.IsForbidden(err) && i.onlyGoneRefuse(ctx, of) {
+			if apierrors.IsForbidden(err) && i.onlyGoneRefuse(ctx, object) {
 				return &metav1.PartialObjectMetadataList{}, nil
 			}
 			return list, err
 		},
 		WatchFuncWithContext: source.WatchWithContext,
-	}, of, resync, by)
+	}, object, resync, by)
 }
 
 // onlyGoneRefuse reports whether at least one namespace refuses a list of this kind, and all namespaces
 // that refuse are deleted or being deleted. It asks all namespaces of the cache, because an informer does
 // not know its own namespace. For CRs, it returns false.
-func (i informers) onlyGoneRefuse(ctx context.Context, of runtime.Object) bool {
-	kind, err := apiutil.GVKForObject(of, i.direct.Scheme())
-	if err != nil || isCR(of, i.direct.Scheme()) {
+func (i informers) onlyGoneRefuse(ctx context.Context, object runtime.Object) bool {
+	kind, err := apiutil.GVKForObject(object, i.direct.Scheme())
+	if err != nil || isCR(object, i.direct.Scheme()) {
 		return false
 	}
 	gone := false

@@ -23,7 +23,7 @@ func (s *server) checker() *Checker {
 	return New(interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			s.asked++
-			if review, is := o.(*authorizationv1.SelfSubjectAccessReview); is {
+			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
 				about := review.Spec.ResourceAttributes
 				review.Status.Allowed = s.allowed[about.Namespace] && about.Verb == "create" && about.Resource == "jobs" && about.Group == "batch"
 			}

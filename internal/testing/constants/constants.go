@@ -28,7 +28,7 @@ func Of(t testing.TB, files ...string) []Constant {
 			t.Fatal(err)
 		}
 		for _, declaration := range parsed.Decls {
-			if group, is := declaration.(*ast.GenDecl); is && group.Tok == token.CONST {
+			if group, ok := declaration.(*ast.GenDecl); ok && group.Tok == token.CONST {
 				all = append(all, ofGroup(t, group)...)
 			}
 		}
@@ -44,8 +44,8 @@ func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
 	t.Helper()
 	var all []Constant
 	for _, line := range group.Specs {
-		spec, is := line.(*ast.ValueSpec)
-		if !is {
+		spec, ok := line.(*ast.ValueSpec)
+		if !ok {
 			continue
 		}
 		kind := ""
@@ -53,7 +53,7 @@ func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
 			kind = types.ExprString(spec.Type)
 		}
 		for i, value := range spec.Values {
-			if text, is := textOf(t, spec.Names[i].Name, value); is {
+			if text, found := textOf(t, spec.Names[i].Name, value); found {
 				all = append(all, Constant{Name: spec.Names[i].Name, Type: kind, Value: text})
 			}
 		}

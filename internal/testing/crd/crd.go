@@ -27,9 +27,9 @@ func Schema(t testing.TB, root, kind string) *apiextensionsv1.JSONSchemaProps {
 }
 
 // Field returns the schema of a field, such as status.plan.refusals. "[]" after a field means its items.
-func Field(t testing.TB, of *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
+func Field(t testing.TB, schema *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
 	t.Helper()
-	at := *of
+	at := *schema
 	for name := range strings.SplitSeq(path, ".") {
 		name, items := strings.CutSuffix(name, "[]")
 		field, known := at.Properties[name]

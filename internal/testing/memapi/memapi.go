@@ -109,11 +109,11 @@ func (s *tracker) get(ctx context.Context, c client.WithWatch, key client.Object
 }
 
 // list copies the objects of a namespace, in the order of their names.
-func (s *tracker) list(ctx context.Context, c client.WithWatch, into client.ObjectList, opts ...client.ListOption) error {
-	if _, partial := into.(*metav1.PartialObjectMetadataList); partial {
-		return c.List(ctx, into, opts...)
+func (s *tracker) list(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	if _, partial := list.(*metav1.PartialObjectMetadataList); partial {
+		return c.List(ctx, list, opts...)
 	}
-	kind, err := apiutil.GVKForObject(into, s.scheme)
+	kind, err := apiutil.GVKForObject(list, s.scheme)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *tracker) list(ctx context.Context, c client.WithWatch, into client.Obje
 		return err
 	}
 	slices.SortFunc(selected, func(a, b runtime.Object) int { return cmp.Compare(nameOf(a), nameOf(b)) })
-	return meta.SetList(into, selected)
+	return meta.SetList(list, selected)
 }
 
 // patchStatus merges a patch into the status of an object of this project. The fake client would encode and decode the
@@ -196,11 +196,11 @@ func merged(original, patch map[string]any) map[string]any {
 	result := map[string]any{}
 	maps.Copy(result, original)
 	for name, value := range patch {
-		inner, is := value.(map[string]any)
+		inner, ok := value.(map[string]any)
 		switch {
 		case value == nil:
 			delete(result, name)
-		case is:
+		case ok:
 			result[name] = merged(fieldOf(result, name), inner)
 		default:
 			result[name] = value
@@ -219,7 +219,7 @@ func nameOf(o runtime.Object) string {
 
 // create answers questions about rights. Every other object is stored.
 func create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-	if review, is := o.(*authorizationv1.SelfSubjectAccessReview); is {
+	if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
 		review.Status.Allowed = true
 		return nil
 	}

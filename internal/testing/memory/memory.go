@@ -61,8 +61,8 @@ func Within(t *testing.T, work func(*testing.T)) {
 	for name := range strings.SplitSeq(t.Name(), "/") {
 		names = append(names, "^"+regexp.QuoteMeta(name)+"$")
 	}
-	end, has := t.Deadline()
-	if !has {
+	end, ok := t.Deadline()
+	if !ok {
 		end = time.Now().Add(time.Hour)
 	}
 	ctx, stop := context.WithDeadline(t.Context(), end.Add(-beforeTheEnd))

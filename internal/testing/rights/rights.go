@@ -36,8 +36,8 @@ const (
 	roleOfManager = "manager"
 	// roleOfCRs is the name of the ClusterRole with the manager's cluster-wide rights, and of its binding.
 	roleOfCRs = "custom-resources"
-	// patience is the time within which an API server must apply a change of rights.
-	patience = time.Minute
+	// deadline is the time within which an API server must apply a change of rights.
+	deadline = time.Minute
 )
 
 // Manager creates the roles and bindings of a manager, and returns the configuration of a client with
@@ -118,7 +118,7 @@ func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, na
 func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttributes, want bool) {
 	t.Helper()
 	c := connect(t, config)
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
 		err := c.Create(t.Context(), review)
 		if err == nil && review.Status.Allowed == want {

@@ -76,60 +76,60 @@ type gatedCeph struct {
 	*gate
 }
 
-func (c gatedCeph) OSDMap(ctx context.Context, at ceph.Connection) (*ceph.OSDMap, error) {
-	return through(c.gate, "OSDMap", func() (*ceph.OSDMap, error) { return c.Cluster.OSDMap(ctx, at) })
+func (c gatedCeph) OSDMap(ctx context.Context, connection ceph.Connection) (*ceph.OSDMap, error) {
+	return through(c.gate, "OSDMap", func() (*ceph.OSDMap, error) { return c.Cluster.OSDMap(ctx, connection) })
 }
 
-func (c gatedCeph) ConfigDump(ctx context.Context, at ceph.Connection) ([]ceph.ConfigEntry, error) {
-	return through(c.gate, "ConfigDump", func() ([]ceph.ConfigEntry, error) { return c.Cluster.ConfigDump(ctx, at) })
+func (c gatedCeph) ConfigDump(ctx context.Context, connection ceph.Connection) ([]ceph.ConfigEntry, error) {
+	return through(c.gate, "ConfigDump", func() ([]ceph.ConfigEntry, error) { return c.Cluster.ConfigDump(ctx, connection) })
 }
 
-func (c gatedCeph) Balancer(ctx context.Context, at ceph.Connection) (*ceph.Balancer, error) {
-	return through(c.gate, "Balancer", func() (*ceph.Balancer, error) { return c.Cluster.Balancer(ctx, at) })
+func (c gatedCeph) Balancer(ctx context.Context, connection ceph.Connection) (*ceph.Balancer, error) {
+	return through(c.gate, "Balancer", func() (*ceph.Balancer, error) { return c.Cluster.Balancer(ctx, connection) })
 }
 
-func (c gatedCeph) GetKey(ctx context.Context, at ceph.Connection, key string) (value string, found bool, err error) {
+func (c gatedCeph) GetKey(ctx context.Context, connection ceph.Connection, key string) (value string, found bool, err error) {
 	err = c.around("GetKey "+key, func() error {
-		value, found, err = c.Cluster.GetKey(ctx, at, key)
+		value, found, err = c.Cluster.GetKey(ctx, connection, key)
 		return err
 	})
 	return value, found, err
 }
 
-func (c gatedCeph) SetKey(ctx context.Context, at ceph.Connection, key, value string) error {
-	return c.around("SetKey "+key, func() error { return c.Cluster.SetKey(ctx, at, key, value) })
+func (c gatedCeph) SetKey(ctx context.Context, connection ceph.Connection, key, value string) error {
+	return c.around("SetKey "+key, func() error { return c.Cluster.SetKey(ctx, connection, key, value) })
 }
 
-func (c gatedCeph) RemoveKey(ctx context.Context, at ceph.Connection, key string) error {
-	return c.around("RemoveKey "+key, func() error { return c.Cluster.RemoveKey(ctx, at, key) })
+func (c gatedCeph) RemoveKey(ctx context.Context, connection ceph.Connection, key string) error {
+	return c.around("RemoveKey "+key, func() error { return c.Cluster.RemoveKey(ctx, connection, key) })
 }
 
-func (c gatedCeph) SetPoolOption(ctx context.Context, at ceph.Connection, f ceph.Fence, pool, option, value string) error {
-	return c.around("SetPoolOption", func() error { return c.Cluster.SetPoolOption(ctx, at, f, pool, option, value) })
+func (c gatedCeph) SetPoolOption(ctx context.Context, connection ceph.Connection, f ceph.Fence, pool, option, value string) error {
+	return c.around("SetPoolOption", func() error { return c.Cluster.SetPoolOption(ctx, connection, f, pool, option, value) })
 }
 
-func (c gatedCeph) UnsetPoolOption(ctx context.Context, at ceph.Connection, f ceph.Fence, pool, option string) error {
-	return c.around("UnsetPoolOption", func() error { return c.Cluster.UnsetPoolOption(ctx, at, f, pool, option) })
+func (c gatedCeph) UnsetPoolOption(ctx context.Context, connection ceph.Connection, f ceph.Fence, pool, option string) error {
+	return c.around("UnsetPoolOption", func() error { return c.Cluster.UnsetPoolOption(ctx, connection, f, pool, option) })
 }
 
-func (c gatedCeph) SetConfig(ctx context.Context, at ceph.Connection, f ceph.Fence, who ceph.ConfigWho, option, value string) error {
-	return c.around("SetConfig", func() error { return c.Cluster.SetConfig(ctx, at, f, who, option, value) })
+func (c gatedCeph) SetConfig(ctx context.Context, connection ceph.Connection, f ceph.Fence, who ceph.ConfigWho, option, value string) error {
+	return c.around("SetConfig", func() error { return c.Cluster.SetConfig(ctx, connection, f, who, option, value) })
 }
 
-func (c gatedCeph) RemoveConfig(ctx context.Context, at ceph.Connection, f ceph.Fence, who ceph.ConfigWho, option string) error {
-	return c.around("RemoveConfig", func() error { return c.Cluster.RemoveConfig(ctx, at, f, who, option) })
+func (c gatedCeph) RemoveConfig(ctx context.Context, connection ceph.Connection, f ceph.Fence, who ceph.ConfigWho, option string) error {
+	return c.around("RemoveConfig", func() error { return c.Cluster.RemoveConfig(ctx, connection, f, who, option) })
 }
 
-func (c gatedCeph) SetBalancer(ctx context.Context, at ceph.Connection, f ceph.Fence, on bool) error {
-	return c.around("SetBalancer", func() error { return c.Cluster.SetBalancer(ctx, at, f, on) })
+func (c gatedCeph) SetBalancer(ctx context.Context, connection ceph.Connection, f ceph.Fence, on bool) error {
+	return c.around("SetBalancer", func() error { return c.Cluster.SetBalancer(ctx, connection, f, on) })
 }
 
-func (c gatedCeph) SetFlag(ctx context.Context, at ceph.Connection, f ceph.Fence, flag string, on bool) error {
-	return c.around("SetFlag", func() error { return c.Cluster.SetFlag(ctx, at, f, flag, on) })
+func (c gatedCeph) SetFlag(ctx context.Context, connection ceph.Connection, f ceph.Fence, flag string, on bool) error {
+	return c.around("SetFlag", func() error { return c.Cluster.SetFlag(ctx, connection, f, flag, on) })
 }
 
-func (c gatedCeph) SetNoUp(ctx context.Context, at ceph.Connection, f ceph.Fence, osd int, on bool) error {
-	return c.around("SetNoUp", func() error { return c.Cluster.SetNoUp(ctx, at, f, osd, on) })
+func (c gatedCeph) SetNoUp(ctx context.Context, connection ceph.Connection, f ceph.Fence, osd int, on bool) error {
+	return c.around("SetNoUp", func() error { return c.Cluster.SetNoUp(ctx, connection, f, osd, on) })
 }
 
 // gatedAPI is the API server, with one manager's gate.

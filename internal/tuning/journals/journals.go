@@ -133,8 +133,8 @@ func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
 
 // journalIn returns the journal in a ConfigMap.
 func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
-	text, has := o.Data[Key]
-	if !has {
+	text, ok := o.Data[Key]
+	if !ok {
 		return nil, fmt.Errorf("ConfigMap %s/%s lacks %s, the settings to restore in Ceph: recover it from a backup, or check Ceph's settings yourself and delete the ConfigMap", o.Namespace, o.Name, Key)
 	}
 	j, err := tuning.Decode([]byte(text))

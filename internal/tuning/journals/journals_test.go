@@ -131,8 +131,8 @@ func TestJournalSuccession(t *testing.T) {
 	const open, done = tuning.Open, tuning.Restored
 	overtaken := func(err error) bool { return errors.Is(err, tuning.ErrOvertaken) }
 	otherSweep := func(err error) bool {
-		other, is := errors.AsType[*tuning.OtherSweepError](err)
-		return is && other.Sweep.Name == "a"
+		other, ok := errors.AsType[*tuning.OtherSweepError](err)
+		return ok && other.Sweep.Name == "a"
 	}
 	tests := map[string]struct {
 		kept, next *tuning.Journal

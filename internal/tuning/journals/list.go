@@ -54,8 +54,8 @@ func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	var unreadable []error
 	for i := range list.Items {
 		// The search goes by name, because a person may have removed the label that fill sets.
-		fsid, is := strings.CutPrefix(list.Items[i].Name, s.prefix)
-		if !is {
+		fsid, ok := strings.CutPrefix(list.Items[i].Name, s.prefix)
+		if !ok {
 			continue
 		}
 		j, err := journalIn(&list.Items[i], fsid)

@@ -151,11 +151,11 @@ func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
 	if t.Grant != nil || t.HasClients || !t.isOwn() {
 		return reconcile.Done, nil
 	}
-	at, err := t.Lock.Connect(ctx)
+	connection, err := t.Lock.Connect(ctx)
 	if err != nil {
 		return "", err
 	}
-	left, err := tuning.NewMirrored(t.Journals, tuning.NewConfigKey(t.Ceph, at)).Load(ctx, t.Lock.FSID)
+	left, err := tuning.NewMirrored(t.Journals, tuning.NewConfigKey(t.Ceph, connection)).Load(ctx, t.Lock.FSID)
 	if err != nil || unrestoredBy(left).IsDone() {
 		return reconcile.Done, err
 	}

@@ -47,11 +47,11 @@ func (l *oneLock) Acquire(_ context.Context, _ ceph.Connection, _ string, holder
 	return lock.Grant{Held: l.holder == holder.Identity(), Holder: l.holder, Expires: now.Add(lock.Duration)}, nil
 }
 
-func (l *oneLock) Renew(ctx context.Context, at ceph.Connection, of string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
+func (l *oneLock) Renew(ctx context.Context, connection ceph.Connection, subject string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
 	if l.holder == "" {
 		return lock.Grant{}, l.away
 	}
-	return l.Acquire(ctx, at, of, holder, now)
+	return l.Acquire(ctx, connection, subject, holder, now)
 }
 
 func (l *oneLock) Release(_ context.Context, _ ceph.Connection, _ string, holder objectref.Ref) error {

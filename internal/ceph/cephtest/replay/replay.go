@@ -110,7 +110,7 @@ func (w World) call(ctx context.Context, call Call) error {
 		in = append(in, reflect.ValueOf(ceph.Fence{FSID: w.FSID, Epoch: 1, Until: time.Now().Add(ceph.LongestChange)}))
 	}
 	for _, arg := range call.Args {
-		if who, is := arg.(ceph.ConfigWho); is {
+		if who, ok := arg.(ceph.ConfigWho); ok {
 			arg = w.who(who)
 		}
 		in = append(in, reflect.ValueOf(arg))
@@ -121,8 +121,8 @@ func (w World) call(ctx context.Context, call Call) error {
 }
 
 func tunes(verb string) bool {
-	_, is := reflect.TypeFor[ceph.Tuner]().MethodByName(verb)
-	return is
+	_, ok := reflect.TypeFor[ceph.Tuner]().MethodByName(verb)
+	return ok
 }
 
 // who replaces the masks that stand for the class and the host of OSD 0.

@@ -94,14 +94,14 @@ func compare(t *testing.T, version string, rounds []replay.Round, recorded map[s
 	t.Helper()
 	fake, world := replay.NewFake(version)
 	for _, round := range rounds {
-		want, has := recorded[round.Name]
+		want, ok := recorded[round.Name]
 		answers := world.Make(t.Context(), round)
 		fake.Tick()
 		shows, err := world.Look(t.Context(), round)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !has {
+		if !ok {
 			continue // not recorded on that version
 		}
 		if diff := cmp.Diff(want, replay.Seen{Answers: answers, Shows: shows}); diff != "" {

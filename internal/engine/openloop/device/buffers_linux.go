@@ -36,6 +36,6 @@ func newBuffers(l *openloop.Load, content bool) (*buffers, error) {
 
 // of returns the memory for an operation.
 func (b *buffers) of(op *openloop.Operation) []byte {
-	at := int(b.random.Uint64()%(poolBytes/alignment)) * alignment
-	return b.memory[at : at+int(op.Bytes)]
+	index := int(b.random.Uint64()%(poolBytes/alignment)) * alignment
+	return b.memory[index : index+int(op.Bytes)]
 }

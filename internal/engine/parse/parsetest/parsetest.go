@@ -186,11 +186,11 @@ func checkRoundTrip(t testing.TB, res *result.Result) {
 type halfReader struct{ data []byte }
 
 // Read implements io.Reader.
-func (r *halfReader) Read(into []byte) (int, error) {
+func (r *halfReader) Read(buffer []byte) (int, error) {
 	if len(r.data) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(into, r.data[:(len(r.data)+1)/2])
+	n := copy(buffer, r.data[:(len(r.data)+1)/2])
 	r.data = r.data[n:]
 	return n, nil
 }
