@@ -136,7 +136,7 @@ func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
 	for _, name := range []string{"gone", "kept"} {
 		t.Run(name, func(t *testing.T) {
-			r := New(Options{Client: c, Reader: c})
+			r := New(Options{Client: c, Reader: c, Now: today})
 			key, budget := types.NamespacedName{Namespace: "bench", Name: name}, limits.NewBudget(1<<20)
 			account := budget.Open()
 			if err := account.Hold().Resize(1 << 10); err != nil {

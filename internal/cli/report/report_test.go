@@ -164,8 +164,8 @@ func TestSessionsAreDrawn(t *testing.T) {
 	if got.Err != nil {
 		t.Fatal(got.Err)
 	}
-	if strips := strings.Count(got.Stdout, `<rect class="strip c`); strips != 24 {
-		t.Errorf("%d windows are drawn, want 24", strips)
+	if strips := strings.Count(got.Stdout, `<rect class="strip c`); strips != 2*24 {
+		t.Errorf("%d windows are drawn, want 24 for wide screens and 24 for phones", strips)
 	}
 	for _, want := range []string{"Session 1: IOPS of all clients together", "message_cap=1, counts, ", `class="throughput"`} {
 		if !strings.Contains(got.Stdout, want) {
