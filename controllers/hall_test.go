@@ -121,7 +121,7 @@ func (h *hall) observed(m *fakeManager) client.WithWatch {
 		}
 		return do()
 	}
-	write := func(ctx context.Context, o client.Object, status bool, do func() error) error {
+	write := func(o client.Object, status bool, do func() error) error {
 		if m != nil {
 			h.writes.Add(1)
 		}
@@ -142,29 +142,29 @@ func (h *hall) observed(m *fakeManager) client.WithWatch {
 			return read(func() error { return c.List(ctx, list, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return write(ctx, o, false, func() error { return c.Create(ctx, o, opts...) })
+			return write(o, false, func() error { return c.Create(ctx, o, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return write(ctx, o, false, func() error { return c.Update(ctx, o, opts...) })
+			return write(o, false, func() error { return c.Update(ctx, o, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return write(ctx, o, false, func() error { return c.Patch(ctx, o, patch, opts...) })
+			return write(o, false, func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return write(ctx, o, false, func() error { return c.Delete(ctx, o, opts...) })
+			return write(o, false, func() error { return c.Delete(ctx, o, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			return write(ctx, o, true, func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
+			return write(o, true, func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			return write(ctx, o, true, func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+			return write(o, true, func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
 }
 
 // changed lets the manager's caches learn of an object's new state after a while.
 func (h *hall) changed(o client.Object, counts bool) {
-	now := o.DeepCopyObject().(client.Object) //nolint:forcetypeassert // It is a copy.
+	now := o.DeepCopyObject().(client.Object) //nolint:forcetypeassert,errcheck // It is a copy.
 	if err := h.inner.Get(context.Background(), client.ObjectKeyFromObject(o), now); apierrors.IsNotFound(err) {
 		now = nil
 	}
@@ -230,7 +230,7 @@ func (m *fakeManager) GetRESTMapper() meta.RESTMapper {
 }
 
 func (m *fakeManager) GetControllerOptions() config.Controller {
-	return config.Controller{SkipNameValidation: ptr.To(true)}
+	return config.Controller{SkipNameValidation: new(true)}
 }
 
 func (m *fakeManager) Add(r manager.Runnable) error {
@@ -245,7 +245,7 @@ func (m *fakeManager) Add(r manager.Runnable) error {
 // cachedClient reads benchmarks and sweeps from the caches, and writes to the API server.
 func (m *fakeManager) cachedClient() client.WithWatch {
 	return interceptor.NewClient(m.direct, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if !isOurs(o) {
 				return m.hall.inner.Get(ctx, key, o, opts...) // Jobs and pods are in a cache, too.
 			}
@@ -260,7 +260,7 @@ func (m *fakeManager) cachedClient() client.WithWatch {
 			reflect.ValueOf(o).Elem().Set(reflect.ValueOf(found.DeepCopyObject()).Elem())
 			return nil
 		},
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		List: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			switch list := list.(type) {
@@ -323,7 +323,7 @@ func (m *fakeManager) tell(before, now client.Object) {
 	case before == nil:
 		informer.Add(now)
 	case now == nil:
-		last := before.DeepCopyObject().(client.Object) //nolint:forcetypeassert // It is a copy.
+		last := before.DeepCopyObject().(client.Object) //nolint:forcetypeassert,errcheck // It is a copy.
 		last.SetFinalizers(nil)                         // The API server reports the last state.
 		informer.Delete(last)
 	default:

@@ -182,7 +182,7 @@ func (h *hall) delete(name string) {
 func (h *hall) suspend(name string) {
 	h.t.Helper()
 	before := h.find(name)
-	after := before.DeepCopyObject().(client.Object) //nolint:forcetypeassert // It is a copy.
+	after := before.DeepCopyObject().(client.Object) //nolint:forcetypeassert,errcheck // It is a copy.
 	switch o := after.(type) {
 	case *v1alpha1.CephBenchmark:
 		o.Spec.Suspend = true

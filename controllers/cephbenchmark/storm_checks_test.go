@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -114,9 +115,7 @@ func plantedDefects() map[string]plantedDefect {
 			check: (*tempest).wantForeign, want: "foreign: ",
 		},
 	}
-	for name, planted := range wrongResults() {
-		defects[name] = planted
-	}
+	maps.Copy(defects, wrongResults())
 	return defects
 }
 

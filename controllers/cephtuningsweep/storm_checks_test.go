@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -98,12 +99,8 @@ func plantedDefects() map[string]plantedDefect {
 		"a lock is left":   {right: right, wrong: takeLease, check: (*tempest).wantGone, want: "orphans: journal \"\", lock of \"CephTuningSweep/"},
 		"a sweep is stuck": {right: right, wrong: stick, check: (*tempest).wantRest, want: "deadline: "},
 	}
-	for name, planted := range changesNotPlanned() {
-		defects[name] = planted
-	}
-	for name, planted := range wrongVerdicts() {
-		defects[name] = planted
-	}
+	maps.Copy(defects, changesNotPlanned())
+	maps.Copy(defects, wrongVerdicts())
 	return defects
 }
 

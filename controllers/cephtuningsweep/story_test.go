@@ -35,20 +35,20 @@ type story func(*world)
 // Stories of sweeps, by topic.
 func TestStories(t *testing.T) {
 	tell(t, "story", map[string]map[string]story{
-		"keep":    keepStories(),
-		"trial":   trialStories(),
-		"oldruns": oldRunStories(),
-		"restart": restartStories(),
-		"pool":    poolStories(),
-		"life":    lifeStories(),
-		"queue":   queueStories(),
-		"guard":   guardStories(),
-		"outage":  outageStories(),
-		"inert":   inertStories(),
-		"crash":   crashStories(),
-		"restore": restoreStories(),
-		"osds":    osdStories(),
-		"restorer":  restorerStories(),
+		"keep":     keepStories(),
+		"trial":    trialStories(),
+		"oldruns":  oldRunStories(),
+		"restart":  restartStories(),
+		"pool":     poolStories(),
+		"life":     lifeStories(),
+		"queue":    queueStories(),
+		"guard":    guardStories(),
+		"outage":   outageStories(),
+		"inert":    inertStories(),
+		"crash":    crashStories(),
+		"restore":  restoreStories(),
+		"osds":     osdStories(),
+		"restorer": restorerStories(),
 	})
 }
 

@@ -57,8 +57,12 @@ func everyVerb() map[string]verbCase {
 		"RunningConfig": asking(func(v verbs, ctx context.Context, connection Connection) ([]Running, error) {
 			return v.RunningConfig(ctx, connection, []int{2}, []string{"osd_a"})
 		}, "config show-with-defaults", "osd.2"),
-		"PGsOn":    asking(func(v verbs, ctx context.Context, connection Connection) ([]PG, error) { return v.PGsOn(ctx, connection, 0) }, "pg ls-by-osd", "osd.0"),
-		"OKToStop": asking(func(v verbs, ctx context.Context, connection Connection) (*Stop, error) { return v.OKToStop(ctx, connection, 0, 12) }, "osd ok-to-stop", "0", "12"),
+		"PGsOn": asking(func(v verbs, ctx context.Context, connection Connection) ([]PG, error) {
+			return v.PGsOn(ctx, connection, 0)
+		}, "pg ls-by-osd", "osd.0"),
+		"OKToStop": asking(func(v verbs, ctx context.Context, connection Connection) (*Stop, error) {
+			return v.OKToStop(ctx, connection, 0, 12)
+		}, "osd ok-to-stop", "0", "12"),
 		"Images": asking(func(v verbs, ctx context.Context, connection Connection) ([]string, error) {
 			return v.Images(ctx, connection, "p", "cephtune-1")
 		}, "rbd ls", "p"),

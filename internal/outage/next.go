@@ -30,7 +30,9 @@ type Progress struct {
 }
 
 // Outstanding reports whether noup may still be set.
-func (progress Progress) Outstanding() bool { return !progress.Stop.IsZero() && progress.NoupUnset.IsZero() }
+func (progress Progress) Outstanding() bool {
+	return !progress.Stop.IsZero() && progress.NoupUnset.IsZero()
+}
 
 // Look holds the current facts about the cluster and the phase.
 type Look struct {

@@ -118,8 +118,8 @@ func TestPassWritesMessagesAtIntervals(t *testing.T) {
 func TestQueuedObjectIsNotObserved(t *testing.T) {
 	c := newCounter(t, benchmark("1"))
 	c.blind = errors.New("it was observed")
-	c.Queued = func(_ context.Context, b *v1alpha1.CephBenchmark, p Pass[int]) (int, bool, error) {
-		_, _ = c.Observe(t.Context(), b, p)
+	c.Queued = func(ctx context.Context, b *v1alpha1.CephBenchmark, p Pass[int]) (int, bool, error) {
+		_, _ = c.Observe(ctx, b, p)
 		return p.Memory, true, nil
 	}
 	for range 2 {
