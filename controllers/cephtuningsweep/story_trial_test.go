@@ -240,9 +240,13 @@ func (c takesNames) Create(ctx context.Context, o client.Object, opts ...client.
 func eachNameIsTaken(w *world) {
 	before, made := w.state(), &strangers{}
 	s := w.parse("s", keepsBest)
+	key := client.ObjectKeyFromObject(s) // The story reads s while the manager works.
 	w.tune = func(o *Options) {
 		o.Client = takesNames{o.Client, func(name string) {
-			named := s.DeepCopy()
+			named := &v1alpha1.CephTuningSweep{}
+			if err := w.Get(w.t.Context(), key, named); err != nil {
+				w.t.Error(err)
+			}
 			named.Status.Trial = &v1alpha1.SweepTrial{Name: name}
 			made.add(w.replace(named, forgedName))
 		}}
