@@ -34,7 +34,7 @@ const (
 	// repeatEvery is the share of stories that are told twice, to check that a seed gives the same story again.
 	repeatEvery = 50
 	// differingAtMost is the share of these that may differ: one in so many.
-	differingAtMost = 4
+	differingAtMost = 2
 )
 
 // Plot draws and plays stories.
