@@ -142,14 +142,14 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 		return nil, nil
 	}
 	var reasons []string
-	for _, of := range []struct{ kind, finalizer string }{{kindSweep, cephtuningsweep.Finalizer}, {kindBenchmark, cephbenchmark.Finalizer}} {
-		for page, err := range pages.Metadata(ctx, c.objects, v1alpha1.GroupVersion.WithKind(of.kind)) {
+	for _, held := range []struct{ kind, finalizer string }{{kindSweep, cephtuningsweep.Finalizer}, {kindBenchmark, cephbenchmark.Finalizer}} {
+		for page, err := range pages.Metadata(ctx, c.objects, v1alpha1.GroupVersion.WithKind(held.kind)) {
 			if err != nil {
 				return nil, fmt.Errorf("list the objects of the CRDs: %w", err)
 			}
 			for i := range page.Items {
-				if controllerutil.ContainsFinalizer(&page.Items[i], of.finalizer) {
-					reasons = append(reasons, unfinished(of.kind, &page.Items[i]))
+				if controllerutil.ContainsFinalizer(&page.Items[i], held.finalizer) {
+					reasons = append(reasons, unfinished(held.kind, &page.Items[i]))
 				}
 			}
 		}

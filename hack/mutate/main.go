@@ -262,15 +262,15 @@ func (b *build) overlay(texts map[string]string) (string, error) {
 
 // program compiles the tests of a package with all drawn mutations, or with one that has a build of its own.
 func (b *build) program(ctx context.Context, drawn map[int]mutation, n int, name string) (string, error) {
-	of := 0
+	alone := 0
 	if b.alone[n] {
-		of = n
+		alone = n
 	}
-	key := fmt.Sprintf("%s-%d.test", name, of)
+	key := fmt.Sprintf("%s-%d.test", name, alone)
 	if path, built := b.programs[key]; built {
 		return path, nil
 	}
-	texts, err := b.texts(drawn, of)
+	texts, err := b.texts(drawn, alone)
 	if err != nil {
 		return "", err
 	}
@@ -364,8 +364,8 @@ func (b *build) judge(ctx context.Context, drawn map[int]mutation, n, stories in
 		cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(n), "CEPHTUNE_STORM_SEED="+strconv.Itoa(each.seed), "CEPHTUNE_STORM_STORIES="+strconv.Itoa(each.stories))
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			why := regexp.MustCompile(`(?m)^ *(?:[a-z ]+: |panic: |fatal error: |seed \d).*$`).FindString(string(out))
-			return fmt.Sprintf("caught by %s of %s", each.test, each.name), cmp.Or(strings.TrimSpace(why[:min(len(why), 160)]), err.Error()), nil
+			line := regexp.MustCompile(`(?m)^ *(?:[a-z ]+: |panic: |fatal error: |seed \d).*$`).FindString(string(out))
+			return fmt.Sprintf("caught by %s of %s", each.test, each.name), cmp.Or(strings.TrimSpace(line[:min(len(line), 160)]), err.Error()), nil
 		}
 	}
 	return survived, "", nil

@@ -139,7 +139,7 @@ func sitesOf(source string, mutations map[int]mutation) (*switcher, error) {
 	}
 	s := &switcher{source: source}
 	ast.Inspect(file, func(node ast.Node) bool {
-		if declared, is := node.(*ast.GenDecl); is && declared.Tok == token.CONST {
+		if declared, ok := node.(*ast.GenDecl); ok && declared.Tok == token.CONST {
 			return false
 		}
 		at, operator := operatorOf(node)
@@ -192,26 +192,28 @@ func (s *switcher) text(begin, end int) string {
 }
 
 // switched returns the text of a site.
-func (s *switcher) switched(of site) string {
-	rest := &switcher{source: s.source, sites: slices.DeleteFunc(slices.Clone(s.sites), func(other site) bool { return other.begin == of.begin && other.end == of.end && other.from == of.from })}
-	before, after := rest.text(of.begin, of.from), rest.text(of.to, of.end)
-	is := func(n int) string { return fmt.Sprintf("mutant.Is(%d)", n) }
-	made := "(" + before + of.token.String() + after + ")"
-	for _, n := range slices.Sorted(maps.Keys(of.into)) {
-		other := of.into[n]
+func (s *switcher) switched(here site) string {
+	rest := &switcher{source: s.source, sites: slices.DeleteFunc(slices.Clone(s.sites), func(other site) bool {
+		return other.begin == here.begin && other.end == here.end && other.from == here.from
+	})}
+	before, after := rest.text(here.begin, here.from), rest.text(here.to, here.end)
+	chosen := func(n int) string { return fmt.Sprintf("mutant.Is(%d)", n) }
+	made := "(" + before + here.token.String() + after + ")"
+	for _, n := range slices.Sorted(maps.Keys(here.into)) {
+		other := here.into[n]
 		switch {
-		case of.token == token.CONTINUE || of.token == token.BREAK:
-			return "if " + is(n) + " { " + other.String() + after + " } else { " + of.token.String() + after + " }"
-		case of.token == token.INC:
+		case here.token == token.CONTINUE || here.token == token.BREAK:
+			return "if " + chosen(n) + " { " + other.String() + after + " } else { " + here.token.String() + after + " }"
+		case here.token == token.INC:
 			return before + fmt.Sprintf("+= mutant.Step(%d, 1)", n)
-		case of.token == token.DEC:
+		case here.token == token.DEC:
 			return before + fmt.Sprintf("+= mutant.Step(%d, -1)", n)
 		case strings.TrimSpace(before) == "":
 			return fmt.Sprintf("mutant.Negative(%d, %s)", n, after)
-		case functions()[of.token] != "":
-			return fmt.Sprintf("mutant.%s(%d, %s, %s)", functions()[of.token], n, before, after)
+		case functions()[here.token] != "":
+			return fmt.Sprintf("mutant.%s(%d, %s, %s)", functions()[here.token], n, before, after)
 		}
-		made = "(" + is(n) + " && (" + before + other.String() + after + ") || !" + is(n) + " && " + made + ")"
+		made = "(" + chosen(n) + " && (" + before + other.String() + after + ") || !" + chosen(n) + " && " + made + ")"
 	}
 	return made
 }
@@ -223,13 +225,13 @@ func functions() map[token.Token]string {
 
 // has reports whether a mutation has a site.
 func (s *switcher) has(n int) bool {
-	return slices.ContainsFunc(s.sites, func(found site) bool { _, is := found.into[n]; return is })
+	return slices.ContainsFunc(s.sites, func(found site) bool { _, ok := found.into[n]; return ok })
 }
 
 // all returns the whole switched file.
 func (s *switcher) all(module string) string {
 	text := s.text(0, len(s.source))
-	at := strings.Index("\n"+text, "\npackage ")
-	end := at + strings.IndexByte(text[at:], '\n')
+	clause := strings.Index("\n"+text, "\npackage ")
+	end := clause + strings.IndexByte(text[clause:], '\n')
 	return text[:end] + "; import \"" + module + "/mutant\"" + text[end:]
 }

@@ -35,8 +35,9 @@ RESTORED is the reason of a sweep's condition of that name: Restored, NotRestore
 are still to be restored, LeftAlone if something else changed a setting meanwhile,
 OSDsNotRestarted if OSDs may still run with values of the sweep, or Abandoned. It is empty if the
 sweep changed no setting of Ceph.
-RESULT is the progress and, at the end, the verdict with figures. A
-benchmark of a sweep is marked as its trial. The table has no column without text, and names the cluster only if there are several; -o yaml has everything.
+RESULT is the progress and, at the end, the verdict with figures. A benchmark of a sweep is marked as
+its trial. The table has no column without text, and names the cluster only if there are several; -o
+yaml has everything.
 
 Exit codes: 0 the list is shown, even if it is empty; 1 error; 2 wrong usage.`
 

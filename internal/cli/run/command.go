@@ -270,17 +270,17 @@ func Create(ctx context.Context, c client.Client, o client.Object) error {
 		return err
 	}
 	kind := object.StateOf(o).Kind
-	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"*"))
+	name := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"*"))
 	switch err := c.Create(ctx, o, client.FieldOwner("kubectl-cephtune"), client.FieldValidation("Strict")); {
 	case meta.IsNoMatchError(err):
 		return object.Unknown(kind)
 	case apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("%s exists: choose another --name, or change its spec.runID to run it again", what)
+		return fmt.Errorf("%s exists: choose another --name, or change its spec.runID to run it again", name)
 	case err != nil:
-		if refused := invalid(what, err); refused != nil {
+		if refused := invalid(name, err); refused != nil {
 			return refused
 		}
-		return fmt.Errorf("creating %s: %w%s", what, err, words.Hint(err.Error()))
+		return fmt.Errorf("creating %s: %w%s", name, err, words.Hint(err.Error()))
 	}
 	return nil
 }

@@ -101,8 +101,8 @@ func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Objec
 	if err := Create(ctx, c, wanted); err != nil {
 		return err
 	}
-	what := strings.ToLower(object.StateOf(wanted).Kind.Name) + "/" + wanted.GetName()
-	if _, err := fmt.Fprintf(errOut, "Created %s in namespace %s.\n", what, wanted.GetNamespace()); err != nil {
+	name := strings.ToLower(object.StateOf(wanted).Kind.Name) + "/" + wanted.GetName()
+	if _, err := fmt.Fprintf(errOut, "Created %s in namespace %s.\n", name, wanted.GetNamespace()); err != nil {
 		return err
 	}
 	if !o.wait {

@@ -83,9 +83,9 @@ func Run(t *testing.T, p Plot) {
 		}
 	})
 	next := min(r.next.Load(), r.end)
-	for _, what := range p.Wants {
-		if next-first >= wantsFrom && r.total.counts[what] == 0 {
-			t.Errorf("%d stories, and none with %q", next-first, what)
+	for _, event := range p.Wants {
+		if next-first >= wantsFrom && r.total.counts[event] == 0 {
+			t.Errorf("%d stories, and none with %q", next-first, event)
 		}
 	}
 	// A timer and an event at the same instant may come in either order, so a few stories differ.
