@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/yaml"
 
@@ -209,7 +210,7 @@ type fakeManager struct {
 	ctx      context.Context //nolint:containedctx // It ends with the process.
 	stop     context.CancelFunc
 	direct   client.WithWatch
-	informer informertest.FakeInformers
+	informer lockedInformers
 	// benchmarks and sweeps are the changes that the caches lack.
 	benchmarks, sweeps chan change
 	running            sync.WaitGroup
@@ -315,10 +316,12 @@ func (m *fakeManager) tell(before, now client.Object) {
 	if silent {
 		return
 	}
-	informer, err := m.informer.FakeInformerFor(m.ctx, about)
+	found, err := m.informer.GetInformer(m.ctx, about)
 	if err != nil {
 		m.hall.t.Error(err)
+		return
 	}
+	informer := found.(*controllertest.FakeInformer) //nolint:forcetypeassert,errcheck // It is a fake one.
 	switch {
 	case before == nil:
 		informer.Add(now)
@@ -329,6 +332,19 @@ func (m *fakeManager) tell(before, now client.Object) {
 	default:
 		informer.Update(before, now)
 	}
+}
+
+// lockedInformers bears sources of events that start at the same time.
+type lockedInformers struct {
+	informertest.FakeInformers
+
+	mu sync.Mutex
+}
+
+func (l *lockedInformers) GetInformer(ctx context.Context, of client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.FakeInformers.GetInformer(ctx, of, opts...)
 }
 
 // manage starts a manager.
