@@ -341,6 +341,10 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.hasBackground() {
 		seen.background.tasks = clientview.TasksOf(seen.background.runners, 1)
 	}
+	// A task may have ended after observeCluster read the samples. It is judged from all samples until its end, which
+	// is at the latest now.
+	latest := seen.live.LastView()
+	seen.Samples, seen.Extras, seen.now = latest.Samples, latest.Extras, r.Now()
 	return nil
 }
 
