@@ -88,43 +88,43 @@ func fromPython(text []byte) []byte {
 	p := python{text: text, words: strings.NewReplacer(
 		"True", "true", "False", "false", "None", "null", "nan", "null", "inf", "null", "(", "[", ")", "]",
 	)}
-	for p.at < len(text) {
+	for p.offset < len(text) {
 		// Only a brace looks ahead: otherwise a file of spaces would take quadratic time.
-		if text[p.at] == '{' && bytes.HasPrefix(bytes.TrimLeft(text[p.at+1:], " \t\n"), []byte("'")) {
+		if text[p.offset] == '{' && bytes.HasPrefix(bytes.TrimLeft(text[p.offset+1:], " \t\n"), []byte("'")) {
 			p.dictionary()
 			continue
 		}
-		p.out.WriteByte(text[p.at])
-		p.at++
+		p.out.WriteByte(text[p.offset])
+		p.offset++
 	}
 	return p.out.Bytes()
 }
 
 // python converts dictionaries of Python to JSON. It keeps line feeds, so that numbers of lines stay.
 type python struct {
-	text  []byte
-	words *strings.Replacer // replaces what is not in a string
-	at    int
-	out   bytes.Buffer
+	text   []byte
+	words  *strings.Replacer // replaces what is not in a string
+	offset int
+	out    bytes.Buffer
 }
 
-// dictionary converts the dictionary at p.at, with all that is in it.
+// dictionary converts the dictionary at p.offset, with all that is in it.
 func (p *python) dictionary() {
-	depth, plain := 0, p.at // plain is where the text after the last string begins
-	flush := func() { _, _ = p.words.WriteString(&p.out, string(p.text[plain:p.at])) }
-	for p.at < len(p.text) {
-		switch c := p.text[p.at]; c {
+	depth, plain := 0, p.offset // plain is where the text after the last string begins
+	flush := func() { _, _ = p.words.WriteString(&p.out, string(p.text[plain:p.offset])) }
+	for p.offset < len(p.text) {
+		switch c := p.text[p.offset]; c {
 		case '\'', '"':
 			flush()
 			p.quoted(c)
-			plain = p.at
+			plain = p.offset
 			continue
 		case '{', '[', '(':
 			depth++
 		case '}', ']', ')':
 			depth--
 		}
-		p.at++
+		p.offset++
 		if depth == 0 {
 			break
 		}
@@ -132,14 +132,14 @@ func (p *python) dictionary() {
 	flush()
 }
 
-// quoted converts the string at p.at, which ends with the same quotation mark.
+// quoted converts the string at p.offset, which ends with the same quotation mark.
 func (p *python) quoted(mark byte) {
 	p.out.WriteByte('"')
-	for p.at++; p.at < len(p.text) && p.text[p.at] != mark && p.text[p.at] != '\n'; p.at++ {
-		switch c := p.text[p.at]; {
-		case c == '\\' && p.at+1 < len(p.text):
-			p.at++
-			switch next := p.text[p.at]; next {
+	for p.offset++; p.offset < len(p.text) && p.text[p.offset] != mark && p.text[p.offset] != '\n'; p.offset++ {
+		switch c := p.text[p.offset]; {
+		case c == '\\' && p.offset+1 < len(p.text):
+			p.offset++
+			switch next := p.text[p.offset]; next {
 			case '\'':
 				p.out.WriteByte('\'')
 			case 'x':
@@ -154,7 +154,7 @@ func (p *python) quoted(mark byte) {
 		}
 	}
 	p.out.WriteByte('"')
-	if p.at < len(p.text) && p.text[p.at] == mark {
-		p.at++
+	if p.offset < len(p.text) && p.text[p.offset] == mark {
+		p.offset++
 	}
 }

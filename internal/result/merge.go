@@ -139,7 +139,7 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 		})
 	}
 	dropped := false
-	for _, part := range []struct{ into, a, b **Latency }{
+	for _, part := range []struct{ sum, a, b **Latency }{
 		{&merged.Latency, &a.Latency, &b.Latency},
 		{&merged.SubmissionLatency, &a.SubmissionLatency, &b.SubmissionLatency},
 		{&merged.CompletionLatency, &a.CompletionLatency, &b.CompletionLatency},
@@ -148,7 +148,7 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 		if err != nil {
 			return nil, nil, err
 		}
-		*part.into = latency
+		*part.sum = latency
 		dropped = dropped || lost
 	}
 	if dropped {

@@ -48,9 +48,9 @@ func NewBackground(template *v1alpha1.BenchmarkTemplate, p place.Place) (*Backgr
 func BackgroundID(run int32) string { return fmt.Sprintf("background-r%d", run) }
 
 // only returns a function that makes the task list of the background load, which has a single client.
-func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
+func (b *Background) only(newTask func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
-		made, err := of(b.Place)
+		made, err := newTask(b.Place)
 		return []task.Task{made}, err
 	}
 }
@@ -72,10 +72,10 @@ func failBackground(id, step string, status task.Status) Move {
 // reason.
 func SpoiltBy(f Failure) string {
 	reason := v1alpha1.ReasonBackgroundLoadFailed
-	switch why := f.Failure.Reason; {
-	case slices.Contains([]task.FailureReason{Cancelled, ReportLost, task.FailureReason(engine.EndedEarly)}, why):
+	switch cause := f.Failure.Reason; {
+	case slices.Contains([]task.FailureReason{Cancelled, ReportLost, task.FailureReason(engine.EndedEarly)}, cause):
 		reason = v1alpha1.ReasonBackgroundLoadEndedEarly
-	case why == task.FailureReason(parse.NoIO):
+	case cause == task.FailureReason(parse.NoIO):
 		reason = v1alpha1.ReasonBackgroundLoadNoIO
 	}
 	return reason + ": " + Describe(f)

@@ -69,15 +69,15 @@ func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 
 // resetTask returns the task that resets a client's part of a dataset.
 func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
-	for _, own := range d.load.Datasets(c) {
-		if own.Key != d.key {
+	for _, dataset := range d.load.Datasets(c) {
+		if dataset.Key != d.key {
 			continue
 		}
-		steps := own.Rollback
+		steps := dataset.Rollback
 		if s.initialState == v1alpha1.InitialStateFresh {
-			steps = slices.Concat(own.Remove, own.Commands)
+			steps = slices.Concat(dataset.Remove, dataset.Commands)
 		}
-		return task.Task{ID: id, Steps: steps, StepsTimeoutSeconds: min(tidyTimeout+prefillTimeout(own.Bytes), longest).Seconds()}
+		return task.Task{ID: id, Steps: steps, StepsTimeoutSeconds: min(tidyTimeout+prefillTimeout(dataset.Bytes), longest).Seconds()}
 	}
 	return task.Task{ID: id}
 }

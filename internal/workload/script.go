@@ -333,11 +333,11 @@ func (s *Script) beforePhase(id, step string, m *Notes, now time.Time) (Move, bo
 	return Move{}, true
 }
 
-func (s *Script) forEach(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
+func (s *Script) forEach(newTask func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made := make([]task.Task, 0, len(s.Places))
 		for _, c := range s.Places {
-			t, err := of(c)
+			t, err := newTask(c)
 			if err != nil {
 				return nil, err
 			}

@@ -81,10 +81,10 @@ func (t Tasks) Has(id string) bool {
 }
 
 // Any reports whether at least one client has the task in a state that the given function accepts.
-func (t Tasks) Any(id string, is func(task.State) bool) bool {
+func (t Tasks) Any(id string, accepts func(task.State) bool) bool {
 	return slices.ContainsFunc(t, func(statuses map[string]task.Status) bool {
 		status, ok := statuses[id]
-		return ok && is(status.State)
+		return ok && accepts(status.State)
 	})
 }
 
@@ -94,9 +94,9 @@ func (t Tasks) hasAll(id string) bool {
 
 // All reports whether every client has the task in a state that the given function accepts; false without
 // clients.
-func (t Tasks) All(id string, is func(task.State) bool) bool {
+func (t Tasks) All(id string, accepts func(task.State) bool) bool {
 	for _, statuses := range t {
-		if status, ok := statuses[id]; !ok || !is(status.State) {
+		if status, ok := statuses[id]; !ok || !accepts(status.State) {
 			return false
 		}
 	}

@@ -157,12 +157,12 @@ func (c *Collector) fold(g *gathered, record Record) error {
 		if g.folded == len(c.latencies) {
 			c.latencies = append(c.latencies, Latencies{})
 		}
-		into := &c.latencies[g.folded]
-		before += into.bytes()
-		if err := into.add(e, pieces[g.folded]); err != nil {
+		latencies := &c.latencies[g.folded]
+		before += latencies.bytes()
+		if err := latencies.add(e, pieces[g.folded]); err != nil {
 			return fmt.Errorf("window %d: %w", g.folded, err)
 		}
-		before -= into.bytes()
+		before -= latencies.bytes()
 	}
 	from := g.plain
 	for ; g.plain < len(g.seconds) && one.mayPrecede(g.plain, record); g.plain++ {

@@ -58,8 +58,8 @@ func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	if percent, ok := figure.Percent(f.Metric); ok {
 		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil
 	}
-	rate := func(of func(*result.Done) float64) switchback.Figure {
-		return func(p switchback.Piece) (float64, error) { return e.rate(f, of, p), nil }
+	rate := func(amount func(*result.Done) float64) switchback.Figure {
+		return func(p switchback.Piece) (float64, error) { return e.rate(f, amount, p), nil }
 	}
 	operations := rate(func(d *result.Done) float64 { return d.Operations })
 	switch f.Metric {
@@ -83,11 +83,11 @@ func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	}
 }
 
-func (e Evidence) rate(f Figure, of func(*result.Done) float64, p switchback.Piece) float64 {
+func (e Evidence) rate(f Figure, amount func(*result.Done) float64, p switchback.Piece) float64 {
 	sum := 0.0
 	for client, part := range p.Parts {
 		for i := part.First; i < part.End; i++ {
-			sum += of(f.done(&e.Clients[client].Seconds[i])) / part.Lasted.Seconds()
+			sum += amount(f.done(&e.Clients[client].Seconds[i])) / part.Lasted.Seconds()
 		}
 	}
 	return sum
@@ -110,15 +110,15 @@ func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (flo
 	if l := e.Latencies[p.Window]; l.Early.All != nil || l.Middle.All != nil || l.Late.All != nil {
 		direction = "" // The load does not mix directions.
 	}
-	h, err := e.Latencies[p.Window].of(p.Half, direction)
+	h, err := e.Latencies[p.Window].histogram(p.Half, direction)
 	if err != nil {
 		return 0, err
 	}
-	at, ok := h.Percentile(percent)
+	percentile, ok := h.Percentile(percent)
 	if !ok {
 		return lasted(p), nil
 	}
-	return at.Seconds, nil
+	return percentile.Seconds, nil
 }
 
 // Windows returns the windows of a session with their figures, and whether enough rows cover each window.

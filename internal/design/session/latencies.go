@@ -34,14 +34,14 @@ func (l *Latencies) add(e Evidence, pieces [3]switchback.Piece) error {
 	for client, c := range e.Clients {
 		whole, early, late := pieces[switchback.Whole].Parts[client], pieces[switchback.Early].Parts[client], pieces[switchback.Late].Parts[client]
 		for i := whole.First; i < whole.End; i++ {
-			into := &l.Middle
+			histograms := &l.Middle
 			switch {
 			case i >= early.First && i < early.End:
-				into = &l.Early
+				histograms = &l.Early
 			case i >= late.First && i < late.End:
-				into = &l.Late
+				histograms = &l.Late
 			}
-			if err := into.add(&c.Seconds[i]); err != nil {
+			if err := histograms.add(&c.Seconds[i]); err != nil {
 				return err
 			}
 			if late := c.Seconds[i].Lateness; late != nil {
@@ -89,17 +89,17 @@ func (h *Histograms) place(name result.DirectionName) **result.Histogram {
 	}
 }
 
-func addTo(into **result.Histogram, h *result.Histogram) (err error) {
-	if *into == nil {
-		*into = h
+func addTo(sum **result.Histogram, h *result.Histogram) (err error) {
+	if *sum == nil {
+		*sum = h
 		return nil
 	}
-	*into, err = result.AddHistograms(*into, h)
+	*sum, err = result.AddHistograms(*sum, h)
 	return err
 }
 
-// of returns the histogram of a window, or of a half of it, in a direction; "" means all operations.
-func (l Latencies) of(half switchback.Half, direction result.DirectionName) (*result.Histogram, error) {
+// histogram returns the histogram of a window, or of a half of it, in a direction; "" means all operations.
+func (l Latencies) histogram(half switchback.Half, direction result.DirectionName) (*result.Histogram, error) {
 	parts := map[switchback.Half][]Histograms{
 		switchback.Whole: {l.Early, l.Middle, l.Late}, switchback.Early: {l.Early}, switchback.Late: {l.Late},
 	}[half]
@@ -108,11 +108,11 @@ func (l Latencies) of(half switchback.Half, direction result.DirectionName) (*re
 		if h.Incomplete {
 			return nil, errNoHistogram
 		}
-		own := []*result.Histogram{*h.place(direction)}
+		histograms := []*result.Histogram{*h.place(direction)}
 		if direction == "" {
-			own = []*result.Histogram{h.All, h.Read, h.Write}
+			histograms = []*result.Histogram{h.All, h.Read, h.Write}
 		}
-		for _, one := range own {
+		for _, one := range histograms {
 			if one == nil {
 				continue
 			}

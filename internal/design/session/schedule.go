@@ -33,7 +33,7 @@ func (e Evidence) latenessLimit() float64 {
 	}
 	var sum *result.Histogram
 	for _, l := range e.Latencies[:len(e.Plan.Order[0])] {
-		h, err := l.of(switchback.Whole, "")
+		h, err := l.histogram(switchback.Whole, "")
 		if err == nil {
 			err = addTo(&sum, h)
 		}

@@ -88,8 +88,8 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Sent: sent.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
 	within, stop := context.WithDeadline(ctx, acknowledged.Add(p.Window))
 	defer stop()
-	own := &r.Switches[len(r.Switches)-1]
-	proven := &own.Proven
+	current := &r.Switches[len(r.Switches)-1]
+	proven := &current.Proven
 	for {
 		pause := p.ProofEvery
 		if *proven {
@@ -103,7 +103,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 			*proven = yes
 		}
 	}
-	own.Ended = time.Since(r.Began)
+	current.Ended = time.Since(r.Began)
 	if ctx.Err() != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
 	}

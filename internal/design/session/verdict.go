@@ -243,8 +243,8 @@ func Judge(q Question, short, long []Summary) ([]Finding, error) {
 	for i, f := range found {
 		findings[i].Finding = f
 		for k, constraint := range q.Constraints {
-			of := func(s Summary) []switchback.Entry { return s.Constraints[k] }
-			checked, err := q.Check(f, constraint.Constraint, all(short, of), all(long, of), i+1)
+			entries := func(s Summary) []switchback.Entry { return s.Constraints[k] }
+			checked, err := q.Check(f, constraint.Constraint, all(short, entries), all(long, entries), i+1)
 			if err != nil {
 				return nil, err
 			}
@@ -254,9 +254,9 @@ func Judge(q Question, short, long []Summary) ([]Finding, error) {
 	return findings, nil
 }
 
-func all(sessions []Summary, of func(Summary) []switchback.Entry) (entries []switchback.Entry) {
+func all(sessions []Summary, get func(Summary) []switchback.Entry) (entries []switchback.Entry) {
 	for _, s := range sessions {
-		entries = append(entries, of(s)...)
+		entries = append(entries, get(s)...)
 	}
 	return entries
 }

@@ -81,10 +81,10 @@ func level(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, 
 	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logs[candidate] })
 }
 
-func meanOver(blocks []block, stage Stage, metric int, of func(block) []float64) (stats.Contrast, error) {
+func meanOver(blocks []block, stage Stage, metric int, get func(block) []float64) (stats.Contrast, error) {
 	var logs []float64
 	for _, b := range blocks {
-		if values := of(b); values != nil && b.stage == stage {
+		if values := get(b); values != nil && b.stage == stage {
 			logs = append(logs, values[metric])
 		}
 	}

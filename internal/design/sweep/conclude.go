@@ -127,9 +127,9 @@ func (r *replay) rows() ([]Row, error) {
 	}
 	var rows []Row
 	for c := 1; c < len(r.configurations); c++ {
-		row := Row{Configuration: c, Stage: Race, Left: r.left[c].why, Lag: r.left[c].lag}
+		row := Row{Configuration: c, Stage: Race, Left: r.left[c].reason, Lag: r.left[c].lag}
 		j := race[c]
-		if d, ok := r.left[c]; ok && d.why != CandidateWithdrawn {
+		if d, ok := r.left[c]; ok && d.reason != CandidateWithdrawn {
 			j = d.judgement
 		}
 		if !r.sole() {

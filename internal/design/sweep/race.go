@@ -59,11 +59,11 @@ func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Rea
 	for i, c := range candidates {
 		j := judgement{assessment: assessments[i]}
 		for metric, constraint := range r.settings.Constraints {
-			of := contrast
+			compare := contrast
 			if constraint.Absolute() {
-				of = level
+				compare = level
 			}
-			k, err := of(r.blocks, stage, c, metric+1)
+			k, err := compare(r.blocks, stage, c, metric+1)
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +87,7 @@ func (r *replay) assess(criteria stats.Criteria, blocks []block, stage Stage, ca
 			return nil, err
 		}
 		comparisons[i] = stats.Comparison{
-			Name: r.configurations[c].Name, Contrast: k, Faults: faults[c], Beaten: r.left[c].why == CandidateBeaten,
+			Name: r.configurations[c].Name, Contrast: k, Faults: faults[c], Beaten: r.left[c].reason == CandidateBeaten,
 		}
 	}
 	return stats.Judge(criteria, comparisons)

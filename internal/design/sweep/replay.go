@@ -50,7 +50,7 @@ type faulty struct {
 // verdict, because a verdict that is computed later would depend on the candidates that stayed.
 type departure struct {
 	judgement judgement // empty for a withdrawn candidate
-	why       EventCode
+	reason    EventCode
 	lag       float64        // of a beaten candidate: its gain minus the leader's gain, in logs, below 0
 	faults    []stats.Reason // of a withdrawn candidate
 }
@@ -115,9 +115,9 @@ func (r *replay) note(e Event) {
 	r.events = append(r.events, e)
 }
 
-func (r *replay) end(why StopCode) error {
-	r.stop = why
-	r.note(Event{Code: SweepStopped, Stop: why})
+func (r *replay) end(reason StopCode) error {
+	r.stop = reason
+	r.note(Event{Code: SweepStopped, Stop: reason})
 	return nil
 }
 
@@ -130,8 +130,8 @@ func (r *replay) end(why StopCode) error {
 // are valid, or if it fails again in further attempts at the same block.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
-	name, of := r.configurations[c].Name, r.faulty[c]
-	of.runs[outcome]++
+	name, record := r.configurations[c].Name, r.faulty[c]
+	record.runs[outcome]++
 	if outcome == Failed {
 		r.failed++
 	}
@@ -139,8 +139,8 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	r.repeat++
 	again := r.repeat < triesPerSlot && !inert
 	if !again && slot.Role == Candidate {
-		of.missed[slot.Block] = true
-		if inert || len(of.missed) >= missesToWithdraw {
+		record.missed[slot.Block] = true
+		if inert || len(record.missed) >= missesToWithdraw {
 			return r.withdraw(c, outcome)
 		}
 	}
@@ -166,7 +166,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 func (r *replay) withdraw(c int, outcome Outcome) error {
 	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
 	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
-	r.left[c] = departure{why: CandidateWithdrawn, faults: []stats.Reason{{Code: code, Count: r.faulty[c].runs[outcome]}}}
+	r.left[c] = departure{reason: CandidateWithdrawn, faults: []stats.Reason{{Code: code, Count: r.faulty[c].runs[outcome]}}}
 	r.failed -= r.faulty[c].runs[Failed]
 	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
 	if r.stage == Confirmation || len(r.live) == 0 {
@@ -287,8 +287,8 @@ func (r *replay) believedNoise() (float64, error) {
 	return noise.StdDev, err
 }
 
-func (r *replay) reject(why Event) error {
-	r.note(why)
+func (r *replay) reject(reason Event) error {
+	r.note(reason)
 	if r.rejected++; r.rejected > r.settings.MaxRejectedBlocks {
 		return r.end(TooManyRejectedBlocks)
 	}
@@ -414,7 +414,7 @@ func (r *replay) freeze(c int, j judgement) {
 func (r *replay) leave(c int, e Event) {
 	e.Candidate = r.configurations[c].Name
 	r.note(e)
-	r.left[c] = departure{why: e.Code, lag: e.Value}
+	r.left[c] = departure{reason: e.Code, lag: e.Value}
 	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
 }
 

@@ -97,7 +97,7 @@ func Judge(q Question, short, long []Entry) ([]Finding, error) {
 	}
 	for i := range findings {
 		f := &findings[i]
-		if f.Sessions = len(of(long, i+1)); f.Sessions < LeastSessions {
+		if f.Sessions = len(validEntries(long, i+1)); f.Sessions < LeastSessions {
 			continue
 		}
 		if err := q.judgeLong(f, long, i+1); err != nil {
@@ -129,7 +129,7 @@ func (q Question) check() error {
 	return nil
 }
 
-func of(entries []Entry, candidate int) []Entry {
+func validEntries(entries []Entry, candidate int) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Void || e.Candidate != candidate })
 }
 
@@ -208,7 +208,7 @@ func (q Question) judgeShort(entries []Entry) ([]Finding, error) {
 // short returns a candidate's effect in its session of short windows, with the p-values of the randomisation
 // test. Its noise is the variation between groups.
 func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.PValues, error) {
-	entries = of(entries, candidate)
+	entries = validEntries(entries, candidate)
 	if len(entries) == 0 {
 		return stats.Contrast{Paired: true}, stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, nil
 	}
@@ -231,12 +231,12 @@ func (e Entry) contrast() stats.Contrast {
 // Contrast returns a candidate's effect from the valid entries of sessions of long windows. Its noise is the
 // variation between sessions, which contains that between pools, and between long windows.
 func Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
-	own := of(entries, candidate)
-	if len(own) == 0 {
+	valid := validEntries(entries, candidate)
+	if len(valid) == 0 {
 		return stats.Contrast{Paired: true}, nil
 	}
-	means := make([]float64, len(own))
-	for i, e := range own {
+	means := make([]float64, len(valid))
+	for i, e := range valid {
 		means[i] = e.Mean
 	}
 	return stats.PairedDifferences(means)
@@ -260,11 +260,11 @@ func (q Question) Check(f Finding, constraint stats.Constraint, short, long []En
 // carriesOver reports whether a candidate's short windows show an after-effect of the previous setting. Two
 // tests look for it; together they err in 5% over all candidates and looks.
 func (q Question) carriesOver(entries []Entry, candidate int) bool {
-	own := of(entries, candidate)
-	if len(own) == 0 {
+	valid := validEntries(entries, candidate)
+	if len(valid) == 0 {
 		return false
 	}
 	tests := float64(2 * q.Candidates * q.looks())
 	limit := distuv.UnitNormal.Quantile(1 - 0.05/tests/2)
-	return math.Abs(own[0].Late) > limit || math.Abs(own[0].Lag) > limit
+	return math.Abs(valid[0].Late) > limit || math.Abs(valid[0].Lag) > limit
 }

@@ -96,7 +96,7 @@ func (s Session) Figures(setting int) ([]float64, error) {
 	return figures, err
 }
 
-func (s Session) entries(of func([]group, int) (Entry, error)) ([]Entry, error) {
+func (s Session) entries(summarise func([]group, int) (Entry, error)) ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s Session) entries(of func([]group, int) (Entry, error)) ([]Entry, error) 
 	entries := make([]Entry, len(candidates))
 	for i, candidate := range candidates {
 		if !void {
-			if entries[i], err = of(groups, candidate); err != nil {
+			if entries[i], err = summarise(groups, candidate); err != nil {
 				return nil, err
 			}
 		}
@@ -127,23 +127,23 @@ type estimate struct{ mean, sd float64 }
 // effectOf returns ln(mean of the candidate ÷ mean of the baseline) over groups. Its standard deviation is that
 // of the groups' contributions, to first order (the delta method).
 func effectOf(groups []group, candidate int) (estimate, error) {
-	var of, base []float64
+	var changed, base []float64
 	for _, g := range groups {
-		of, base = append(of, meanOf(g.order, g.figures, candidate)), append(base, meanOf(g.order, g.figures, Baseline))
+		changed, base = append(changed, meanOf(g.order, g.figures, candidate)), append(base, meanOf(g.order, g.figures, Baseline))
 	}
-	a, b := stat.Mean(of, nil), stat.Mean(base, nil)
+	a, b := stat.Mean(changed, nil), stat.Mean(base, nil)
 	if a == 0 && b == 0 {
 		return estimate{}, fmt.Errorf("windows of candidate %d and of the baseline: %w", candidate, stats.ErrStalled)
 	}
 	if a <= b/slowest || b <= a/slowest {
 		return estimate{mean: math.Copysign(math.Log(slowest), a-b)}, nil
 	}
-	for i := range of {
-		of[i] = of[i]/a - base[i]/b
+	for i := range changed {
+		changed[i] = changed[i]/a - base[i]/b
 	}
 	k := estimate{mean: math.Log(a / b)}
-	if len(of) > 1 {
-		k.sd = stat.StdDev(of, nil)
+	if len(changed) > 1 {
+		k.sd = stat.StdDev(changed, nil)
 	}
 	return k, nil
 }
@@ -219,15 +219,15 @@ func (s Session) group(order Group, index int) (group, bool, error) {
 	if !counts {
 		return g, false, nil
 	}
-	own := s.Windows[index : index+len(order)]
-	for i, w := range own {
+	windows := s.Windows[index : index+len(order)]
+	for i, w := range windows {
 		if !(w.Figure >= 0 && w.Early >= 0 && w.Late >= 0) || math.IsInf(w.Figure+w.Early+w.Late, 1) {
 			return g, false, &stats.ValueError{What: "window", Index: index + i, Value: w.Figure, Want: "finite, and at least 0"}
 		}
 		g.figures = append(g.figures, w.Figure)
 	}
 	level := stat.Mean(g.figures, nil)
-	for _, w := range own {
+	for _, w := range windows {
 		if level > 0 {
 			w.Late, w.Early = w.Late/level, w.Early/level
 		}

@@ -87,8 +87,8 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 	for i, s := range switches {
 		w := Window{Setting: s.Setting}
 		if covered[i] {
-			for half, into := range []*float64{&w.Figure, &w.Early, &w.Late} {
-				if *into, err = figure(pieces[i][half]); err != nil {
+			for half, value := range []*float64{&w.Figure, &w.Early, &w.Late} {
+				if *value, err = figure(pieces[i][half]); err != nil {
 					return nil, nil, fmt.Errorf("window %d: %w", i, err)
 				}
 			}
@@ -107,18 +107,18 @@ func Pieces(switches []Switch, clients []Client, timing Timing) (pieces [][3]Pie
 	for i, s := range switches {
 		span := Span{From: s.Acknowledged + timing.WashOut, To: s.Ended}
 		middle := (span.From + span.To) / 2
-		var own [3]Piece
+		var triple [3]Piece
 		known := true
-		for half, of := range []Span{span, {span.From, middle}, {middle, span.To}} {
+		for half, stretch := range []Span{span, {span.From, middle}, {middle, span.To}} {
 			coverage := 0.0
 			if Half(half) == Whole {
 				coverage = timing.Coverage
 			}
-			parts, ok := within(of, clients, coverage)
-			own[half] = Piece{Window: i, Half: Half(half), Parts: parts}
+			parts, ok := within(stretch, clients, coverage)
+			triple[half] = Piece{Window: i, Half: Half(half), Parts: parts}
 			known = known && ok
 		}
-		pieces, covered = append(pieces, own), append(covered, known)
+		pieces, covered = append(pieces, triple), append(covered, known)
 	}
 	return pieces, covered, nil
 }

@@ -214,13 +214,13 @@ type change struct {
 
 func (c *change) add(j, before *job) {
 	for name, d := range j.directions {
-		was := before.directions[name]
-		if was == nil {
-			was = &direction{}
+		previous := before.directions[name]
+		if previous == nil {
+			previous = &direction{}
 		}
-		c.same = c.same && d.Operations == was.Operations && d.Bytes == was.Bytes && d.Seconds == was.Seconds
-		c.more = c.more && d.Operations >= was.Operations && d.Bytes >= was.Bytes
-		c.ran = max(c.ran, d.Seconds-was.Seconds)
+		c.same = c.same && d.Operations == previous.Operations && d.Bytes == previous.Bytes && d.Seconds == previous.Seconds
+		c.more = c.more && d.Operations >= previous.Operations && d.Bytes >= previous.Bytes
+		c.ran = max(c.ran, d.Seconds-previous.Seconds)
 	}
 }
 

@@ -186,7 +186,7 @@ func (d *decoder) skip() error {
 	return nil
 }
 
-func (d *decoder) text(into *string) error {
+func (d *decoder) text(target *string) error {
 	token, err := d.ReadToken()
 	if err != nil {
 		return d.failed(err)
@@ -194,12 +194,12 @@ func (d *decoder) text(into *string) error {
 	if token.Kind() != '"' {
 		return d.unexpected("a string", []byte(token.String()))
 	}
-	*into = token.String()
+	*target = token.String()
 	return nil
 }
 
 // int reads a whole number that is not negative.
-func (d *decoder) int(into *int64) error {
+func (d *decoder) int(target *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {
 		return d.failed(err)
@@ -208,12 +208,12 @@ func (d *decoder) int(into *int64) error {
 	if !ok {
 		return d.unexpected("a whole number, not negative, of at most 18 digits", value)
 	}
-	*into = n
+	*target = n
 	return nil
 }
 
 // seconds reads a number of ns or µs, and converts it to seconds.
-func (d *decoder) seconds(into *float64, unitsPerSecond float64) error {
+func (d *decoder) seconds(target *float64, unitsPerSecond float64) error {
 	value, err := d.ReadValue()
 	if err != nil {
 		return d.failed(err)
@@ -222,7 +222,7 @@ func (d *decoder) seconds(into *float64, unitsPerSecond float64) error {
 	if !ok {
 		return d.unexpected("a number, not negative", value)
 	}
-	*into = units / unitsPerSecond
+	*target = units / unitsPerSecond
 	return nil
 }
 
@@ -275,7 +275,7 @@ func (d *decoder) report(r *report) error {
 }
 
 // globalOptions reads the options of all jobs: an object, or an array with an object for each client.
-func (d *decoder) globalOptions(into map[string]map[string]string) error {
+func (d *decoder) globalOptions(byClient map[string]map[string]string) error {
 	read := func() error {
 		options := map[string]string{}
 		if err := d.options(options); err != nil {
@@ -283,16 +283,16 @@ func (d *decoder) globalOptions(into map[string]map[string]string) error {
 		}
 		client := options["hostname"]
 		delete(options, "hostname")
-		into[client] = options
+		byClient[client] = options
 		return nil
 	}
 	if d.PeekKind() == '[' {
 		return d.array(read)
 	}
 	err := read()
-	for client, options := range into { // The object holds for all clients.
-		delete(into, client)
-		into[""] = options
+	for client, options := range byClient { // The object holds for all clients.
+		delete(byClient, client)
+		byClient[""] = options
 	}
 	return err
 }
@@ -311,13 +311,13 @@ func (d *decoder) nothingElse() error {
 
 // options reads an object of options and their values. fio prints "" or null for an option without a value.
 // Values of another kind are omitted.
-func (d *decoder) options(into map[string]string) error {
+func (d *decoder) options(options map[string]string) error {
 	return d.object(func(name []byte) error {
 		key := string(name)
 		switch d.PeekKind() {
 		case '"':
 		case 'n':
-			into[key] = ""
+			options[key] = ""
 			return d.skip()
 		default:
 			return d.skip()
@@ -326,7 +326,7 @@ func (d *decoder) options(into map[string]string) error {
 		if err := d.text(&value); err != nil {
 			return err
 		}
-		into[key] = value
+		options[key] = value
 		return nil
 	})
 }
@@ -371,19 +371,19 @@ func (d *decoder) job(j *job) error {
 }
 
 // errorCode reads an errno without its sign. A value that is not a number becomes 1.
-func (d *decoder) errorCode(into *int64) error {
+func (d *decoder) errorCode(target *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {
 		return d.failed(err)
 	}
 	if string(value) != "0" {
-		*into = 1
+		*target = 1
 		digits := value
 		if value[0] == '-' {
 			digits = value[1:]
 		}
 		if n, ok := parse.Int(digits); ok && n > 0 {
-			*into = n
+			*target = n
 		}
 	}
 	return nil
@@ -420,9 +420,9 @@ func (d *decoder) direction(dir *direction) error {
 	})
 }
 
-// latency reads the figures of one latency. If the latency has no samples, *into remains nil. fio prints zeros
+// latency reads the figures of one latency. If the latency has no samples, *target remains nil. fio prints zeros
 // for such a latency, for example with gtod_reduce.
-func (d *decoder) latency(into **result.Latency, unitsPerSecond float64) error {
+func (d *decoder) latency(target **result.Latency, unitsPerSecond float64) error {
 	count := int64(uncounted)
 	var mean, stddev, minimum, maximum float64
 	l := &result.Latency{}
@@ -459,7 +459,7 @@ func (d *decoder) latency(into **result.Latency, unitsPerSecond float64) error {
 	if l.Histogram != nil {
 		l.Percentiles = nil // They follow from the histogram.
 	}
-	*into = l
+	*target = l
 	return nil
 }
 

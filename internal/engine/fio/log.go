@@ -136,17 +136,17 @@ type logSeconds struct {
 
 // columns fills a slice with the first fields of a line such as "1000, 96904, 0, 0, 0". It returns the rest of
 // the line.
-func (p *logParser) columns(line []byte, into []int64) ([]byte, error) {
-	for i := range into {
+func (p *logParser) columns(line []byte, fields []int64) ([]byte, error) {
+	for i := range fields {
 		var field []byte
 		field, line, _ = bytes.Cut(line, []byte(","))
 		n, ok := parse.Int(bytes.TrimSpace(field))
 		if !ok {
 			return nil, p.unexpected(fmt.Sprintf("a whole number, not negative, in column %d of a log", i+1))
 		}
-		into[i] = n
+		fields[i] = n
 	}
-	if into[0] > maxLogSeconds*1000 {
+	if fields[0] > maxLogSeconds*1000 {
 		return nil, p.unexpected("milliseconds since the start, at most a week of them (without log_unix_epoch)")
 	}
 	return line, nil
@@ -278,18 +278,18 @@ func (p *logParser) log() (*Log, error) {
 	}
 	window := p.windowMilliseconds()
 	for name, d := range p.directions {
-		into := &LogDirection{}
+		logged := &LogDirection{}
 		switch {
 		case p.kind == HistogramLog:
-			if err := into.addHistograms(d.hist, window); err != nil {
+			if err := logged.addHistograms(d.hist, window); err != nil {
 				return nil, &parse.SyntaxError{Want: "a valid histogram", Found: err.Error()}
 			}
 		case *p.windowed:
-			into.Series = p.windowSeries(d.windows, window)
+			logged.Series = p.windowSeries(d.windows, window)
 		default:
-			into.Series = p.operationSeries(d)
+			logged.Series = p.operationSeries(d)
 		}
-		log.Directions[name] = into
+		log.Directions[name] = logged
 	}
 	return log, nil
 }

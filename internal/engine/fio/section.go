@@ -85,9 +85,9 @@ func newSection(spec v1alpha1.Fio, job v1alpha1.FioJob) (section, error) {
 	return s, nil
 }
 
-func either(own *int32, phases int32) int32 {
-	if own != nil {
-		return *own
+func either(specific *int32, phases int32) int32 {
+	if specific != nil {
+		return *specific
 	}
 	return phases
 }
@@ -212,7 +212,7 @@ func (s *slot) share(i, n int, writes bool) {
 	if writes {
 		s.data.Use = prefill.Write
 	}
-	if own := writes || s.data.Medium == prefill.Objects; own && !shared {
+	if separate := writes || s.data.Medium == prefill.Objects; separate && !shared {
 		s.data.Parts, s.part = n, i
 		s.limit(0, s.data.PartBytes())
 		return

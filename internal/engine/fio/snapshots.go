@@ -125,14 +125,14 @@ func waitedIn(l *result.Latency) float64 { return l.Moments.MeanSeconds * float6
 
 // since returns the reads and writes since an earlier report; false if fio reset its counters in between.
 func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
-	var own [2]*result.Done
+	var parts [2]*result.Done
 	for i, name := range []result.DirectionName{result.Read, result.Write} {
 		var ok bool
-		if own[i], ok = done(before.parts[name], s.parts[name]); !ok {
+		if parts[i], ok = done(before.parts[name], s.parts[name]); !ok {
 			return nil, false
 		}
 	}
-	read, write := own[0], own[1]
+	read, write := parts[0], parts[1]
 	counted := &parse.Counted{}
 	switch {
 	case s.parts[result.Write].Operations == 0:
@@ -161,17 +161,17 @@ func done(before, after direction) (*result.Done, bool) {
 	if after.Latency == nil {
 		return d, true
 	}
-	was := &result.Latency{}
+	previous := &result.Latency{}
 	if before.Latency != nil {
-		was = before.Latency
+		previous = before.Latency
 	}
-	d.Operations = float64(after.Latency.Moments.Count - was.Moments.Count)
-	d.LatencySeconds = max(0, waitedIn(after.Latency)-waitedIn(was))
+	d.Operations = float64(after.Latency.Moments.Count - previous.Moments.Count)
+	d.LatencySeconds = max(0, waitedIn(after.Latency)-waitedIn(previous))
 	if d.Operations < 0 {
 		return nil, false
 	}
 	var ok bool
-	d.Latencies, ok = subtract(after.Latency.Histogram, was.Histogram)
+	d.Latencies, ok = subtract(after.Latency.Histogram, previous.Histogram)
 	return d, ok
 }
 

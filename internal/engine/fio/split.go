@@ -28,8 +28,8 @@ type textRun struct {
 	reports    map[string]printed // the last reports, by name, group and process
 	summarised bool               // whether the summary of a group followed them
 
-	key string // of the current report
-	at  int    // the offset of that report
+	key    string // of the current report
+	offset int    // the offset of that report
 }
 
 // printed is the first direction of a report.
@@ -93,7 +93,7 @@ func (r *textRun) report(name string, rest []byte, index int) bool {
 	key := job + "/" + string(pid)
 	_, again := r.reports[key]
 	begins := r.begin(r.summarised && !again && !r.servers && !r.starts(job))
-	r.key, r.at = key, index
+	r.key, r.offset = key, index
 	if !again && len(r.reports) < maxJobs {
 		r.reports[key] = printed{}
 	}
@@ -130,7 +130,7 @@ func (r *textRun) direction(line []byte) (start int, begins bool) {
 	}
 	key, now := r.key, printed{milliseconds, string(line)}
 	before := r.reports[key]
-	start = r.at
+	start = r.offset
 	ended := !r.servers && (before.milliseconds > now.milliseconds || before.milliseconds == now.milliseconds && before.line != now.line)
 	begins = r.begin(ended)
 	r.reports[key], r.key = now, ""

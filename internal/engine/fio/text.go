@@ -310,14 +310,14 @@ func (p *textParser) within(text []byte) error {
 			return p.oldDirectionLine(name, rest[len(": io="):])
 		}
 	}
-	what, rest, _ := bytes.Cut(text, []byte(" "))
-	switch string(what) {
+	label, rest, _ := bytes.Cut(text, []byte(" "))
+	switch string(label) {
 	case "issued":
 		return p.issuedLine(rest)
 	case "errors":
 		return p.errorsLine(rest)
 	case "slat", "clat", "lat", "sync":
-		return p.latencyLine(string(what), rest)
+		return p.latencyLine(string(label), rest)
 	}
 	if bytes.Contains(text, []byte("percentiles (")) {
 		p.percentilesOf = nil // The following percentiles are of one priority, and are ignored.
@@ -368,14 +368,14 @@ func oldSize(text []byte) (size, bool) {
 
 // latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or "percentiles (usec):". It
 // ignores the line "lat (usec) : 50=0.25%, …", which is a coarse distribution over all directions.
-func (p *textParser) latencyLine(what string, rest []byte) error {
+func (p *textParser) latencyLine(kind string, rest []byte) error {
 	if after, ok := bytes.CutPrefix(rest, []byte("percentiles (")); ok {
-		return p.percentilesHead(what, after)
+		return p.percentilesHead(kind, after)
 	}
 	unit, values, _ := bytes.Cut(rest, []byte("):"))
 	scale, known := unitsPerSecond(bytes.TrimPrefix(unit, []byte("(")))
 	values = bytes.TrimSpace(values)
-	l := p.latency(what)
+	l := p.latency(kind)
 	if !known || !bytes.HasPrefix(values, []byte("min=")) || l == nil {
 		return nil
 	}
@@ -395,34 +395,34 @@ func (p *textParser) latencyLine(what string, rest []byte) error {
 
 // latency returns the latency "slat", "clat" or "lat" of the current direction, and creates it if necessary. It
 // returns nil without a direction. The latency "sync" is one of the job.
-func (p *textParser) latency(what string) *printedLatency {
-	if what == "sync" {
+func (p *textParser) latency(kind string) *printedLatency {
+	if kind == "sync" {
 		return &p.job.syncs
 	}
 	if p.direction == nil {
 		return nil
 	}
-	into := &p.direction.total
-	switch what {
+	target := &p.direction.total
+	switch kind {
 	case "slat":
-		into = &p.direction.submission
+		target = &p.direction.submission
 	case "clat":
-		into = &p.direction.completion
+		target = &p.direction.completion
 	}
-	if *into == nil {
-		*into = &printedLatency{}
+	if *target == nil {
+		*target = &printedLatency{}
 	}
-	return *into
+	return *target
 }
 
 // percentilesHead reads the end of a line such as "clat percentiles (usec):".
-func (p *textParser) percentilesHead(what string, rest []byte) error {
+func (p *textParser) percentilesHead(kind string, rest []byte) error {
 	unit, _, _ := bytes.Cut(rest, []byte(")"))
 	scale, ok := unitsPerSecond(unit)
 	if !ok {
 		return p.unexpected("percentiles in nsec, usec or msec")
 	}
-	if p.percentilesOf = p.latency(what); p.percentilesOf == nil {
+	if p.percentilesOf = p.latency(kind); p.percentilesOf == nil {
 		return nil
 	}
 	p.percentilesOf.unitsPerSecond, p.percentilesOf.percentiles = scale, nil
@@ -469,18 +469,18 @@ func (p *textParser) issuedLine(rest []byte) error {
 		}
 	}
 	for _, part := range []struct {
-		label string
-		into  *[3]int64
+		label  string
+		target *[3]int64
 	}{{"total=", &counts.total}, {"short=", &counts.short}, {"dropped=", &counts.dropped}} {
 		_, values, ok := bytes.Cut(rest, []byte(part.label))
-		for k := range part.into {
+		for k := range part.target {
 			var value []byte
 			value, values, _ = bytes.Cut(values, []byte(","))
 			n, okValue := parse.Int(bytes.TrimSpace(value))
 			if !ok || !okValue {
 				return p.unexpected("three whole numbers after " + part.label)
 			}
-			part.into[k] = n
+			part.target[k] = n
 		}
 	}
 	if _, values, ok := bytes.Cut(rest, []byte("total=")); ok { // Since fio 3.7, a fourth number counts the syncs.
@@ -620,11 +620,11 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 // headOf returns what the heads of all jobs say in common that a report covers; nil without a head. With
 // group_reporting, the report of a group has the name of its first job.
 func (p *textParser) headOf(j *jobReport) *head {
-	own := p.heads[jobKey{j.name, j.group}]
-	if own == nil || j.copies < 2 {
-		return own
+	first := p.heads[jobKey{j.name, j.group}]
+	if first == nil || j.copies < 2 {
+		return first
 	}
-	common := &head{settings: maps.Clone(own.settings), blockBytes: own.blockBytes}
+	common := &head{settings: maps.Clone(first.settings), blockBytes: first.blockBytes}
 	for key, other := range p.heads {
 		reported := func(r *jobReport) bool { return r.name == key.name && r.group == key.group }
 		if key.group != j.group || slices.ContainsFunc(p.reports, reported) {

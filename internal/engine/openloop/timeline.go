@@ -126,9 +126,9 @@ func (s *stream) place() int64 {
 	if s.position+s.bytes > s.copy.Size {
 		s.position = 0
 	}
-	at := s.position
+	position := s.position
 	s.position += s.bytes
-	return at
+	return position
 }
 
 func (s *stream) block() int64 {

@@ -86,24 +86,24 @@ func (p Place) ObjectPool() string {
 	return p.Pool
 }
 
-// Name returns a name for something that this client creates: Owner, the client's index, and the given word.
-func (p Place) Name(what string) string {
-	return p.Owner + "-" + strconv.Itoa(p.Client) + "-" + what
+// Name returns a name for something that this client creates: Owner, the client's index, and the given suffix.
+func (p Place) Name(suffix string) string {
+	return p.Owner + "-" + strconv.Itoa(p.Client) + "-" + suffix
 }
 
 // DatasetName returns a name for data that this client or an earlier run has prefilled.
-func (p Place) DatasetName(what string) string {
+func (p Place) DatasetName(suffix string) string {
 	p.Owner = cmp.Or(p.DatasetOwner, p.Owner)
-	return p.Name(what)
+	return p.Name(suffix)
 }
 
 // ObjectNamespace returns a name for a RADOS namespace of this client.
-func (p Place) ObjectNamespace(what string) string {
+func (p Place) ObjectNamespace(suffix string) string {
 	begin := p.Namespace
 	if begin == "" {
 		begin = p.Owner
 	}
-	return begin + "-" + strconv.Itoa(p.Client) + "-" + what
+	return begin + "-" + strconv.Itoa(p.Client) + "-" + suffix
 }
 
 // These are the forms of names. Every pass of the controller validates places.

@@ -228,15 +228,15 @@ func (p *jsonParser) row() error {
 	return nil
 }
 
-func (p *jsonParser) int(into **int64, value []byte) error {
-	if !setInt(into, value) {
+func (p *jsonParser) int(target **int64, value []byte) error {
+	if !setInt(target, value) {
 		return p.unexpected(wantInt, value)
 	}
 	return nil
 }
 
-func (p *jsonParser) float(into **float64, value []byte) error {
-	if !setFloat(into, value) {
+func (p *jsonParser) float(target **float64, value []byte) error {
+	if !setFloat(target, value) {
 		return p.unexpected(wantFloat, value)
 	}
 	return nil

@@ -52,10 +52,10 @@ func liveRow(line []byte) (r row, mibPerSecond float64, ok bool) {
 	if rest, _ := parse.Field(line); rest != nil || fields[7] == nil {
 		return row{}, 0, false
 	}
-	var is [4]bool
-	r.second, is[0] = parse.Int(fields[0])
-	r.finished, is[1] = parse.Int(fields[3])
-	mibPerSecond, is[2] = parse.Float(fields[5])
-	r.averageLatency, is[3] = parse.Float(fields[7])
-	return r, mibPerSecond, is == [4]bool{true, true, true, true}
+	var numeric [4]bool
+	r.second, numeric[0] = parse.Int(fields[0])
+	r.finished, numeric[1] = parse.Int(fields[3])
+	mibPerSecond, numeric[2] = parse.Float(fields[5])
+	r.averageLatency, numeric[3] = parse.Float(fields[7])
+	return r, mibPerSecond, numeric == [4]bool{true, true, true, true}
 }

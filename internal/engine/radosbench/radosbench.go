@@ -137,22 +137,22 @@ const (
 
 // setInt sets a field of the summary. It returns false if the field was already set to another value, or if the value
 // is not a whole number. Scripts print lines of the summary again.
-func setInt(into **int64, value []byte) bool {
+func setInt(target **int64, value []byte) bool {
 	n, ok := parse.Int(value)
-	if !ok || *into != nil && **into != n {
+	if !ok || *target != nil && **target != n {
 		return false
 	}
-	*into = &n
+	*target = &n
 	return true
 }
 
 // setFloat is like setInt, for numbers with a fraction.
-func setFloat(into **float64, value []byte) bool {
+func setFloat(target **float64, value []byte) bool {
 	f, ok := parse.Float(value)
-	if !ok || *into != nil && **into != f {
+	if !ok || *target != nil && **target != f {
 		return false
 	}
-	*into = &f
+	*target = &f
 	return true
 }
 

@@ -216,15 +216,15 @@ func isFailure(text []byte) bool {
 		bytes.HasSuffix(text, []byte(" is not correct!"))
 }
 
-func (p *textParser) int(into **int64, value []byte) error {
-	if !setInt(into, value) {
+func (p *textParser) int(target **int64, value []byte) error {
+	if !setInt(target, value) {
 		return p.unexpected(wantInt)
 	}
 	return nil
 }
 
-func (p *textParser) float(into **float64, value []byte) error {
-	if !setFloat(into, value) {
+func (p *textParser) float(target **float64, value []byte) error {
+	if !setFloat(target, value) {
 		return p.unexpected(wantFloat)
 	}
 	return nil

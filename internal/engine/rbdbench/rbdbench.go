@@ -218,8 +218,8 @@ func (p *parser) elapsedLine(rest []byte) error {
 }
 
 // tally reads a line of the summary: three labelled values.
-func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth string) error {
-	if *into != nil {
+func (p *parser) tally(target **tally, rest []byte, operations, rate, bandwidth string) error {
+	if *target != nil {
 		return p.unexpected("the output of one run")
 	}
 	t := &tally{line: p.lines.Number()}
@@ -231,7 +231,7 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 	if !ok {
 		return p.unexpected("a whole number after " + operations)
 	}
-	*into = t
+	*target = t
 	if t.operations == 0 {
 		return nil // The rates may be nan.
 	}

@@ -46,7 +46,7 @@ func Parse(text string) (Line, bool) {
 	}
 	var l Line
 	var seconds, mebibytes, milliseconds float64
-	into := map[string]*float64{"seconds": &seconds, "MiB/s": &mebibytes, "IOPS": &l.Rate.OperationsPerSecond, "latencyMs": &milliseconds}
+	figures := map[string]*float64{"seconds": &seconds, "MiB/s": &mebibytes, "IOPS": &l.Rate.OperationsPerSecond, "latencyMs": &milliseconds}
 	missing := map[string]bool{"task": true, "seconds": true, "MiB/s": true, "IOPS": true}
 	for word := range strings.FieldsSeq(text) {
 		key, value, _ := strings.Cut(word, "=")
@@ -55,7 +55,7 @@ func Parse(text string) (Line, bool) {
 			l.Task = value
 			continue
 		}
-		if figure := into[key]; figure != nil {
+		if figure := figures[key]; figure != nil {
 			var ok bool
 			if *figure, ok = parse.Float([]byte(value)); !ok {
 				return Line{}, false

@@ -131,7 +131,7 @@ func (a *aio) Submit(operations []*openloop.Operation) error {
 		if op.Write {
 			block.opcode, buffer = cmdWrite, a.writes
 		}
-		block.buffer = uint64(uintptr(unsafe.Pointer(&buffer.of(op)[0])))
+		block.buffer = uint64(uintptr(unsafe.Pointer(&buffer.memoryFor(op)[0])))
 		a.blocks = append(a.blocks, block)
 	}
 	for i := range a.blocks {

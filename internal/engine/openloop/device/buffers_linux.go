@@ -34,8 +34,8 @@ func newBuffers(l *openloop.Load, content bool) (*buffers, error) {
 	return b, nil
 }
 
-// of returns the memory for an operation.
-func (b *buffers) of(op *openloop.Operation) []byte {
+// memoryFor returns the memory for an operation.
+func (b *buffers) memoryFor(op *openloop.Operation) []byte {
 	index := int(b.random.Uint64()%(poolBytes/alignment)) * alignment
 	return b.memory[index : index+int(op.Bytes)]
 }

@@ -122,7 +122,7 @@ func (s *shared) InFlightLimit() int { return len(s.inFlight) }
 func (s *shared) prepare(op *openloop.Operation) uintptr {
 	s.inFlight[op.ID].Store(op)
 	if op.Write {
-		return pointer(s.writes.of(op))
+		return pointer(s.writes.memoryFor(op))
 	}
-	return pointer(s.reads.of(op))
+	return pointer(s.reads.memoryFor(op))
 }

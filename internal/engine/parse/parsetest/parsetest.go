@@ -213,10 +213,10 @@ func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 }
 
 // Rates checks which rate each line yields. The map want has nil for a line that yields no rate.
-func Rates(t *testing.T, of func(line []byte) (parse.Rate, bool), want map[string]*parse.Rate) {
+func Rates(t *testing.T, parseLine func(line []byte) (parse.Rate, bool), want map[string]*parse.Rate) {
 	t.Helper()
 	for line, rate := range want {
-		got, ok := of([]byte(line))
+		got, ok := parseLine([]byte(line))
 		if ok != (rate != nil) {
 			t.Errorf("%q: %t, %+v", line, ok, got)
 			continue
