@@ -39,7 +39,7 @@ func AnyValid(runs []Run) bool {
 // with another one, its reference.
 func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
 	c := Conclusion{space: s.spaceEfficiency()}
-	own, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
+	observations, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
 	var named []slowosd.Named
 	for _, run := range runs {
 		if run.Reason != "" {
@@ -51,7 +51,7 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 		for _, p := range run.Phases {
 			slow[p.Name] = p.SlowOSDs
 			if p.Observation != nil {
-				own[p.Name] = append(own[p.Name], *p.Observation)
+				observations[p.Name] = append(observations[p.Name], *p.Observation)
 			}
 			if len(p.Background) > 0 {
 				background[p.Name] = append(background[p.Name], figure.Observation{Figures: p.Background})
@@ -65,7 +65,7 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 		return c, err
 	}
 	for _, p := range s.Script.Phases {
-		combined, err := figure.Combine(p.Name, own[p.Name])
+		combined, err := figure.Combine(p.Name, observations[p.Name])
 		if err != nil {
 			return Conclusion{}, fmt.Errorf("phase %s: %w", p.Name, err)
 		}
@@ -74,7 +74,7 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 		}
 		c.Phases = append(c.Phases, combined)
 	}
-	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: own, References: references, Now: s.Now})
+	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: observations, References: references, Now: s.Now})
 	if err != nil {
 		return Conclusion{}, err
 	}

@@ -109,7 +109,7 @@ func (g *Gathering) Empty() {
 // Fetch returns the reports on those tasks of a run that have ended. The arguments tasks and background say
 // which tasks have ended.
 func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int32, clients []Reporter, tasks workload.Tasks, load []Reporter, background workload.Tasks) (Reports, error) {
-	var told Reports
+	var reports Reports
 	for _, phase := range script.Phases {
 		id := workload.TaskID(run, phase.Name)
 		if !tasks.All(id, task.State.Ended) {
@@ -123,17 +123,17 @@ func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int3
 		if err != nil {
 			return Reports{}, err
 		}
-		told.Phases = append(told.Phases, gathered)
+		reports.Phases = append(reports.Phases, gathered)
 		if failed {
 			break
 		}
 	}
-	told.Dropped = g.dropped
+	reports.Dropped = g.dropped
 	var err error
 	if id := workload.BackgroundID(run); background.All(id, task.State.Ended) {
-		told.Background, err = g.fetchBackground(ctx, load, id)
+		reports.Background, err = g.fetchBackground(ctx, load, id)
 	} // If the run was aborted before the load ended, the load has no report.
-	return told, err
+	return reports, err
 }
 
 // fetch fetches each client's report on a phase once. If a client does not answer, the next call continues

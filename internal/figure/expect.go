@@ -146,7 +146,7 @@ func (c checked) withoutFigure(e v1alpha1.Expectation, phase v1alpha1.PhaseResul
 	switch {
 	case IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkOffSchedule):
 		reason = "a client's generator did not follow its schedule (OffSchedule): give the clients more CPU, or lower the rate"
-	case saturated && (e.AtMost != "" || e.MaximumRegression != "" && reference.has(e.MetricReference)):
+	case saturated && (e.AtMost != "" || e.MaximumRegression != "" && reference.hasFigure(e.MetricReference)):
 		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
 		c.clause = fmt.Sprintf("%s is above any limit, because the storage could not take the rate in %s (Saturated)", name(e), runs)
 		return c

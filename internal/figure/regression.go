@@ -43,8 +43,8 @@ type Reference struct {
 	Unsigned bool
 }
 
-// has reports whether a run of the reference has a figure.
-func (r Reference) has(ref v1alpha1.MetricReference) bool {
+// hasFigure reports whether a run of the reference has a figure.
+func (r Reference) hasFigure(ref v1alpha1.MetricReference) bool {
 	return slices.ContainsFunc(r.Runs, func(run ReferenceRun) bool {
 		_, found := Find(run.Figures[ref.Phase], ref.Metric, cmp.Or(ref.Direction, v1alpha1.DirectionTotal))
 		return found
@@ -106,9 +106,9 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	case reference.Unusable != "":
 		return ratio{missing: reference.Unusable}, nil
 	}
-	own, kind := ownFigures(c.Runs[e.Phase], e)
-	if len(own) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("%s the figure, and an interval needs %d: set more repetitions", runsHave(len(own)), MinimumRuns)}, nil
+	values, kind := ownFigures(c.Runs[e.Phase], e)
+	if len(values) < MinimumRuns {
+		return ratio{missing: fmt.Sprintf("%s the figure, and an interval needs %d: set more repetitions", runsHave(len(values)), MinimumRuns)}, nil
 	}
 	sessions := reference.sessions(e, kind)
 	if len(sessions) == 0 {
@@ -117,14 +117,14 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	latest := sessions[len(sessions)-1]
 	days := byDay(sessions)
 	if len(days) >= ReferenceDays {
-		contrast, err := stats.NewDayLogRatio(days, own, growth(sessions, c.Now))
+		contrast, err := stats.NewDayLogRatio(days, values, growth(sessions, c.Now))
 		return ratio{contrast: contrast, days: len(days), start: latest.start}, err
 	}
 	if len(latest.values) < MinimumRuns {
 		return ratio{missing: fmt.Sprintf("%s the figure in the latest session of %s, and an interval needs %d: run it again with more repetitions", runsHave(len(latest.values)), e.Reference,
 			MinimumRuns)}, nil
 	}
-	contrast, err := stats.WelchLogRatio(latest.values, own)
+	contrast, err := stats.WelchLogRatio(latest.values, values)
 	return ratio{contrast: contrast, days: len(days), start: latest.start}, err
 }
 

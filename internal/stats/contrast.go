@@ -41,11 +41,11 @@ func MakePairs(baseline, candidate []Observation) (pairs []Pair, unpaired int, e
 	return pairs, countOutside(baseline, cand) + countOutside(candidate, base), nil
 }
 
-func geometricMeans(what string, runs []Observation) (means map[string]float64, order []string, err error) {
+func geometricMeans(name string, runs []Observation) (means map[string]float64, order []string, err error) {
 	values := map[string][]float64{}
 	for i, run := range runs {
 		if !(run.Value > 0) || math.IsInf(run.Value, 1) {
-			return nil, nil, &ValueError{What: what, Index: i, Value: run.Value, Want: "positive and finite"}
+			return nil, nil, &ValueError{What: name, Index: i, Value: run.Value, Want: "positive and finite"}
 		}
 		if _, seen := values[run.Block]; !seen {
 			order = append(order, run.Block)

@@ -53,9 +53,9 @@ type Control struct {
 //
 // Without controls, the error wraps ErrTooFew. If controls are not in ascending order, it wraps ErrParameter.
 // For a value without a finite logarithm, it is a *ValueError.
-func BaselineAt(controls []Control, at float64) (float64, error) {
+func BaselineAt(controls []Control, moment float64) (float64, error) {
 	if len(controls) == 0 {
-		return 0, fmt.Errorf("baseline at %v: %w: no controls", at, ErrTooFew)
+		return 0, fmt.Errorf("baseline at %v: %w: no controls", moment, ErrTooFew)
 	}
 	for i, c := range controls {
 		if err := checkPositive("control", []float64{c.Value}); err != nil {
@@ -66,7 +66,7 @@ func BaselineAt(controls []Control, at float64) (float64, error) {
 		}
 	}
 	after := 0
-	for after < len(controls) && controls[after].At < at {
+	for after < len(controls) && controls[after].At < moment {
 		after++
 	}
 	switch after {
@@ -76,6 +76,6 @@ func BaselineAt(controls []Control, at float64) (float64, error) {
 		return math.Log(controls[len(controls)-1].Value), nil
 	}
 	a, b := controls[after-1], controls[after]
-	share := (at - a.At) / (b.At - a.At)
+	share := (moment - a.At) / (b.At - a.At)
 	return (1-share)*math.Log(a.Value) + share*math.Log(b.Value), nil
 }

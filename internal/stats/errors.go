@@ -28,28 +28,28 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s %d is %v, want a value that is %s", e.What, e.Index, e.Value, e.Want)
 }
 
-func checkPositive(what string, xs []float64) error {
+func checkPositive(name string, xs []float64) error {
 	for i, x := range xs {
 		// The negated comparison also catches NaN, which compares false.
 		if !(x > 0) || math.IsInf(x, 1) {
-			return &ValueError{What: what, Index: i, Value: x, Want: "positive and finite"}
+			return &ValueError{What: name, Index: i, Value: x, Want: "positive and finite"}
 		}
 	}
 	return nil
 }
 
-func checkFinite(what string, xs []float64) error {
+func checkFinite(name string, xs []float64) error {
 	for i, x := range xs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return &ValueError{What: what, Index: i, Value: x, Want: "finite"}
+			return &ValueError{What: name, Index: i, Value: x, Want: "finite"}
 		}
 	}
 	return nil
 }
 
-func checkOpenUnit(what string, x float64) error {
+func checkOpenUnit(name string, x float64) error {
 	if !(x > 0 && x < 1) {
-		return fmt.Errorf("%w: %s is %v, want a value between 0 and 1", ErrParameter, what, x)
+		return fmt.Errorf("%w: %s is %v, want a value between 0 and 1", ErrParameter, name, x)
 	}
 	return nil
 }

@@ -254,8 +254,8 @@ func (a Assessment) UnseenStalls() float64 {
 	return 0
 }
 
-func (a *Assessment) conclude(v Verdict, why Reason) {
-	a.Verdict, a.Reasons = v, []Reason{why}
+func (a *Assessment) conclude(v Verdict, reason Reason) {
+	a.Verdict, a.Reasons = v, []Reason{reason}
 }
 
 // Unconfirmed returns the assessment of a candidate that was not confirmed after the race. The winner has the
@@ -289,10 +289,10 @@ func (a Assessment) Withheld(without Assessment) Assessment {
 func Confirmed(as []Assessment, p []PValues) ([]bool, error) {
 	both := slices.Clone(as)
 	for i := range both {
-		own := &both[i].P
-		*own = PValues{
-			Superior: max(own.Superior, p[i].Superior), AnyGain: max(own.AnyGain, p[i].AnyGain),
-			Loss: max(own.Loss, p[i].Loss), Small: max(own.Small, p[i].Small),
+		larger := &both[i].P
+		*larger = PValues{
+			Superior: max(larger.Superior, p[i].Superior), AnyGain: max(larger.AnyGain, p[i].AnyGain),
+			Loss: max(larger.Loss, p[i].Loss), Small: max(larger.Small, p[i].Small),
 		}
 	}
 	if err := adjustForMany(both); err != nil {

@@ -128,8 +128,8 @@ func (e *estimator) restarts() int {
 
 // settle returns how long the cluster takes to settle after a change that moves no data.
 func (e *estimator) settle() time.Duration {
-	if own := e.spec.Guardrails.SettleFor; own != nil {
-		return askTime + own.Duration
+	if wanted := e.spec.Guardrails.SettleFor; wanted != nil {
+		return askTime + wanted.Duration
 	}
 	return askTime + settleFor
 }
@@ -191,8 +191,8 @@ func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	if e.datasetPer != v1alpha1.MadeForBlock {
 		return all
 	}
-	own := prefillBytes(t, e.facts.DatasetBytes, true)
-	return own + (all-own)*int64(e.pools)/int64(e.maxRuns)
+	unshared := prefillBytes(t, e.facts.DatasetBytes, true)
+	return unshared + (all-unshared)*int64(e.pools)/int64(e.maxRuns)
 }
 
 // warmBytes returns the number of bytes that all clients read to warm the caches before the phases of a run.

@@ -104,8 +104,8 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 		window = longWindowOf(e.spec)
 		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: window}
 	}
-	own := sessionTemplate(e.spec)
-	prefill, started := PrefillBytes(own, e.facts.DatasetBytes), e.startOf(own)
+	template := sessionTemplate(e.spec)
+	prefill, started := PrefillBytes(template, e.facts.DatasetBytes), e.startOf(template)
 	unmeasured, pair := podsTime+started+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
 		unmeasured += poolTime + e.removal()
@@ -114,11 +114,11 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	cost := func(pairs int32) sweep.Cost {
 		measured := ramp + time.Duration(pairs)*pair
 		c := sweep.Cost{Time: (measured + unmeasured).Round(time.Second), Bytes: prefill}
-		for _, phase := range own.Measured() {
-			c.Bytes += int64(measured.Seconds() * writtenPerSecond(phase, own.Clients.Count))
+		for _, phase := range template.Measured() {
+			c.Bytes += int64(measured.Seconds() * writtenPerSecond(phase, template.Clients.Count))
 		}
-		if b := own.Background(); b != nil {
-			c.Bytes += int64((measured + backgroundRamp(own)).Seconds() * writtenPerSecond(*b, 1))
+		if b := template.Background(); b != nil {
+			c.Bytes += int64((measured + backgroundRamp(template)).Seconds() * writtenPerSecond(*b, 1))
 		}
 		return c
 	}
@@ -372,8 +372,8 @@ func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b.Spec.Template.Phases = besideBackground(&b.Spec.Template, []v1alpha1.Phase{phase})
 	// The session itself sets the options that the sweep varies. If the CephBlockPool contained these options,
 	// Rook could set them again at any time.
-	for _, own := range OwnChanges(&c.Sweep.Spec, nil) {
-		delete(b.Spec.Template.Target.ScratchPool.Parameters, own.Setting.Option)
+	for _, change := range OwnChanges(&c.Sweep.Spec, nil) {
+		delete(b.Spec.Template.Target.ScratchPool.Parameters, change.Setting.Option)
 	}
 	b.Spec.RunID = v1alpha1.RunID(fmt.Sprintf("session-%d", c.Run))
 	b.Labels[LabelSession] = strconv.Itoa(c.Run)

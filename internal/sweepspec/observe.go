@@ -41,7 +41,7 @@ func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
 	return NewEntry(slot, reason, mark, values, e.Seconds, (e.BytesWritten+mib-1)/mib), cause
 }
 
-func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.Mark, why string, values []float64) {
+func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.Mark, explanation string, values []float64) {
 	switch {
 	case e.Interrupted:
 		return v1alpha1.TrialInterrupted, "", "The sweep was interrupted.", nil

@@ -100,8 +100,8 @@ func oldSession(line string, trials *[]v1alpha1.Trial) error {
 	case constraint && (!again || len((*trials)[last].Comparisons) == 0 || len(t.Comparisons) == 0):
 		return errors.New("it follows no objective")
 	case constraint:
-		of := (*trials)[last].Comparisons
-		before := &of[len(of)-1]
+		comparisons := (*trials)[last].Comparisons
+		before := &comparisons[len(comparisons)-1]
 		before.Constraints = append(before.Constraints, v1alpha1.TrialConstraint{Value: t.Comparisons[0].Ratio, Deviation: t.Comparisons[0].Deviation})
 	case again:
 		(*trials)[last].Comparisons = append((*trials)[last].Comparisons, t.Comparisons...)
@@ -112,11 +112,11 @@ func oldSession(line string, trials *[]v1alpha1.Trial) error {
 	return nil
 }
 
-func scan(line, form string, words int, into ...any) error {
+func scan(line, form string, words int, fields ...any) error {
 	if n := len(strings.Split(line, " ")); n != words {
 		return fmt.Errorf("%d words, want %d", n, words)
 	}
-	_, err := fmt.Sscanf(line, form, into...)
+	_, err := fmt.Sscanf(line, form, fields...)
 	return err
 }
 

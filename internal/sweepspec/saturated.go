@@ -56,9 +56,9 @@ func (s *saturation) sentence(best int, row v1alpha1.ConfigurationResult) string
 	if s == nil || s.saturated[best] == 0 && s.saturated[0] == 0 {
 		return ""
 	}
-	of := func(c int) string { return fmt.Sprintf("%d of %s", s.saturated[c], plural(s.all[c], "run")) }
+	share := func(c int) string { return fmt.Sprintf("%d of %s", s.saturated[c], plural(s.all[c], "run")) }
 	text := fmt.Sprintf("%s is %s: the storage could not take the rate in %s with it, and in %s of the baseline (Saturated).",
-		row.Name, row.Verdict, of(best), of(0))
+		row.Name, row.Verdict, share(best), share(0))
 	if s.saturated[0] > 0 {
 		text += " The rate is too high for the baseline: lower it."
 	}

@@ -182,9 +182,9 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 	switch {
 	case s.Quick() && s.Short > 0:
 		return "all sessions have been measured"
-	case s.leader > 0 && s.of(s.leader).Breaks():
+	case s.leader > 0 && s.finding(s.leader).Breaks():
 		return s.name(s.leader) + " breaks a constraint"
-	case s.Valid >= switchback.LeastSessions && Decided(s.of(s.leader)):
+	case s.Valid >= switchback.LeastSessions && Decided(s.finding(s.leader)):
 		return "the sessions decide"
 	case !s.Quick() && s.Valid >= s.maxSessions():
 		return "all sessions have been measured"
@@ -292,7 +292,7 @@ func (s *Sessions) Best() int {
 	higher := !s.spec.Objective.Metric.LowerIsBetter()
 	best := 1
 	for c := 2; c <= len(s.Findings); c++ {
-		a, b := s.of(c), s.of(best)
+		a, b := s.finding(c), s.finding(best)
 		rank, before := rankOf(a), rankOf(b)
 		if rank > before || rank == before && (a.Assessment.Ratio > b.Assessment.Ratio) == higher && a.Assessment.Ratio != b.Assessment.Ratio {
 			best = c
@@ -301,11 +301,11 @@ func (s *Sessions) Best() int {
 	return best
 }
 
-func (s *Sessions) of(candidate int) session.Finding { return s.Findings[candidate-1] }
+func (s *Sessions) finding(candidate int) session.Finding { return s.Findings[candidate-1] }
 
 // Winner returns the best candidate that is Superior and keeps all constraints; 0 without such a candidate.
 func (s *Sessions) Winner() int {
-	if best := s.Best(); best > 0 && s.of(best).Wins() {
+	if best := s.Best(); best > 0 && s.finding(best).Wins() {
 		return best
 	}
 	return 0
@@ -313,7 +313,7 @@ func (s *Sessions) Winner() int {
 
 // Scope returns the scope of the verdict on the best candidate.
 func (s *Sessions) Scope(*sweep.Conclusion) v1alpha1.SweepScope {
-	return scopeOf(s.of(max(s.Best(), 1)).Scope)
+	return scopeOf(s.finding(max(s.Best(), 1)).Scope)
 }
 
 func scopeOf(s switchback.Scope) v1alpha1.SweepScope {
@@ -366,7 +366,7 @@ func (s *Sessions) Sentence() string {
 	if best == 0 {
 		return fmt.Sprintf("There is no verdict, because %s.", s.Stop)
 	}
-	f, name := s.of(best), NameOf(best, s.Configurations()[best])
+	f, name := s.finding(best), NameOf(best, s.Configurations()[best])
 	a := f.Assessment
 	if a.Ratio == 0 || f.Verdict == stats.Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", name, s.Stop)
@@ -529,7 +529,7 @@ func (s *Sessions) Judge(pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{Configurations: []v1alpha1.ConfigurationResult{rowOf(0, configurations, s.Short+s.Valid)}}
 	best := s.Best()
 	for c := 1; c < len(configurations); c++ {
-		f := s.of(c)
+		f := s.finding(c)
 		row := rowOf(c, configurations, s.sessionsOf(f))
 		if a := f.Assessment; a.Ratio > 0 {
 			row.Ratio = figure.Decimal(a.Ratio)
@@ -541,8 +541,8 @@ func (s *Sessions) Judge(pools map[v1alpha1.PoolName]string) (Outcome, error) {
 		out.Configurations = append(out.Configurations, row)
 	}
 	out.figures(s.spec, s.trials, best)
-	if best > 0 && s.of(best).Assessment.Ratio > 0 {
-		f := s.of(best)
+	if best > 0 && s.finding(best).Assessment.Ratio > 0 {
+		f := s.finding(best)
 		// The effect is the ratio that the windows measured, but the verdict may differ from the verdict of
 		// the windows.
 		out.lead(best, stats.Assessment{Ratio: f.Assessment.Ratio, Verdict: f.Verdict}, f.Constraints)
@@ -553,7 +553,7 @@ func (s *Sessions) Judge(pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	if s.Stop == "" {
 		return out, nil
 	}
-	out.Verdict, out.Scope = v1alpha1.SweepVerdict(s.of(max(best, 1)).Verdict), s.Scope(nil)
+	out.Verdict, out.Scope = v1alpha1.SweepVerdict(s.finding(max(best, 1)).Verdict), s.Scope(nil)
 	line := recommendation{spec: s.spec, configurations: configurations, rows: out.Configurations, leader: best, winner: s.Winner(), scope: out.Scope, switched: s.switched()}
 	err := out.advise(line, s.Sentence(), "", s.notes(), pools)
 	return out, err

@@ -50,8 +50,8 @@ const radosBenchNames = "rados bench finds only objects that its own pod wrote, 
 // were written with another value, and so test neither value fairly. If a parameter restarts OSDs, runs do
 // not share data, because only the runs after a restart would begin with empty caches.
 func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, reason string) {
-	shareable, own := datasets(spec)
-	if shareable+own == 0 {
+	shareable, unshared := datasets(spec)
+	if shareable+unshared == 0 {
 		return "", ""
 	}
 	switch state := spec.Template.InitialState; {
@@ -74,15 +74,15 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	switch {
 	case shareable == 0:
 		return v1alpha1.MadeForRun, radosBenchNames
-	case own > 0:
+	case unshared > 0:
 		return v1alpha1.MadeForBlock, radosBenchNames
 	}
 	return v1alpha1.MadeForBlock, ""
 }
 
 // datasets counts a client's datasets. The result named shareable is the number of datasets that other runs can
-// reuse. The result named own is the number of the others.
-func datasets(spec *Spec) (shareable, own int) {
+// reuse. The result named unshared is the number of the others.
+func datasets(spec *Spec) (shareable, unshared int) {
 	where := placeOf(spec.Template, 1<<30)
 	where.DatasetOwner = "block"
 	for _, phase := range spec.Template.Measured() {
@@ -94,9 +94,9 @@ func datasets(spec *Spec) (shareable, own int) {
 			if d.Shared {
 				shareable++
 			} else {
-				own++
+				unshared++
 			}
 		}
 	}
-	return shareable, own
+	return shareable, unshared
 }

@@ -38,12 +38,12 @@ func WindowAt(w *v1alpha1.MaintenanceWindow, now time.Time) (open bool, next tim
 	// Begin with yesterday, whose window may still be open. End in the next week, because the window may
 	// exist on only one day of the week.
 	for day := -1; day <= 8; day++ {
-		at := func(clock time.Time, offset int) time.Time {
+		moment := func(clock time.Time, offset int) time.Time {
 			return onClock(today.Year(), today.Month(), today.Day()+day+offset, clock, zone)
 		}
-		opens, closes := at(start, 0), at(end, 0)
+		opens, closes := moment(start, 0), moment(end, 0)
 		if !start.Before(end) {
-			closes = at(end, 1)
+			closes = moment(end, 1)
 		}
 		noon := time.Date(today.Year(), today.Month(), today.Day()+day, 12, 0, 0, 0, zone)
 		switch {

@@ -68,16 +68,16 @@ func capsFor(setting Setting) (daemon string, grants []string) {
 // settings. It does not check mgr caps. A cap that it cannot parse, such as `allow *` or a profile, counts as
 // sufficient. If such a cap is not sufficient, Ceph denies the change.
 func MissingCaps(monCaps string, settings []Setting) []string {
-	var has []grant
+	var granted []grant
 	for text := range strings.SplitSeq(monCaps, ",") {
-		has = append(has, parseGrant(text))
+		granted = append(granted, parseGrant(text))
 	}
 	var missing []string
 	for _, setting := range settings {
 		daemon, needed := capsFor(setting)
 		for _, text := range needed {
 			covers := func(g grant) bool { return g.covers(parseGrant(text)) }
-			if daemon == "mon" && !slices.ContainsFunc(has, covers) && !slices.Contains(missing, text) {
+			if daemon == "mon" && !slices.ContainsFunc(granted, covers) && !slices.Contains(missing, text) {
 				missing = append(missing, text)
 			}
 		}

@@ -18,13 +18,13 @@ import (
 // in Options. The controller makes further checks. The sidecar relies on only one of them: for a command that
 // unsets an option, the controller alone checks the value that then takes effect.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
-	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
+	known := &helps{from: from, byOption: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, connection ceph.Connection, s ceph.Setting) error {
 		setting := Setting{Kind: KindConfig, Mask: s.Who.Mask, Option: s.Option}
 		if s.Pool != "" {
 			setting = Setting{Kind: KindPoolOption, Pool: s.Pool, Option: s.Option}
 		}
-		knowledge, err := known.about(ctx, connection, setting)
+		knowledge, err := known.lookUp(ctx, connection, setting)
 		if err != nil {
 			return err
 		}
@@ -71,18 +71,18 @@ func first(problems []Problem) string {
 
 // helps caches Ceph's help for options. The key of the map is the monitors' addresses and the option.
 type helps struct {
-	from ceph.Client
-	mu   sync.Mutex
-	of   map[string]ceph.OptionHelp
+	from     ceph.Client
+	mu       sync.Mutex
+	byOption map[string]ceph.OptionHelp
 }
 
-func (h *helps) about(ctx context.Context, connection ceph.Connection, setting Setting) (Known, error) {
+func (h *helps) lookUp(ctx context.Context, connection ceph.Connection, setting Setting) (Known, error) {
 	if setting.Kind != KindConfig {
 		return Known{}, nil
 	}
 	key := connection.MonHost + " " + setting.Option
 	h.mu.Lock()
-	help, ok := h.of[key]
+	help, ok := h.byOption[key]
 	h.mu.Unlock()
 	if !ok {
 		asked, err := h.from.ConfigHelp(ctx, connection, setting.Option)
@@ -91,7 +91,7 @@ func (h *helps) about(ctx context.Context, connection ceph.Connection, setting S
 		}
 		help = *asked
 		h.mu.Lock()
-		h.of[key] = help
+		h.byOption[key] = help
 		h.mu.Unlock()
 	}
 	return Known{Help: map[string]ceph.OptionHelp{setting.Option: help}}, nil

@@ -55,8 +55,8 @@ type Owned struct {
 	CephConfig map[string]map[string]string
 }
 
-// by returns the value that Rook gives a setting, and the field of the custom resource with that value.
-func (o Owned) by(setting Setting) (value, where string, owned bool) {
+// value returns the value that Rook gives a setting, and the field of the custom resource with that value.
+func (o Owned) value(setting Setting) (value, where string, owned bool) {
 	switch setting.Kind {
 	case KindPoolOption:
 		value, owned = o.PoolParameters[setting.Pool][setting.Option]
@@ -109,7 +109,7 @@ func lostValues(want []Change, known Known) []Inert {
 // value, if that is known.
 func notKept(change Change, now cephvalue.Value, known Known) Inert {
 	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
-	owned, where, owns := known.Owned.by(change.Setting)
+	owned, where, owns := known.Owned.value(change.Setting)
 	pool, _ := known.Facts.Pool(change.Setting.Pool)
 	switch {
 	case owns && same(change.Setting, change.Type, now, cephvalue.Of(owned)):

@@ -46,11 +46,11 @@ func (e Entry) Message() string {
 	case LeftAlone:
 		return fmt.Sprintf("%s was %s before, and something else has changed it to %s: left as it is", e.Setting, e.Original, e.Found)
 	case Gone:
-		what := "pool"
+		kind := "pool"
 		if e.Setting.Kind == KindNoUp {
-			what = "OSD"
+			kind = "OSD"
 		}
-		return fmt.Sprintf("%s was %s, and the %s no longer exists", e.Setting, e.Original, what)
+		return fmt.Sprintf("%s was %s, and the %s no longer exists", e.Setting, e.Original, kind)
 	case Kept:
 		return fmt.Sprintf("%s was %s before, and stays as it is now", e.Setting, e.Original)
 	case Abandoned:

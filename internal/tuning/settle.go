@@ -91,11 +91,11 @@ func (s Settling) verdict(now time.Time, pending []string, deadline Deadline) Se
 	case len(pending) == 0 && s.Agreeing >= deadline.Polls && soaked >= deadline.Soak:
 		return Settled{Done: true, Progress: fmt.Sprintf("settled after %s", waited)}
 	case now.Sub(s.Began) >= deadline.Deadline:
-		what := "the cluster was not quiescent for long enough"
+		reason := "the cluster was not quiescent for long enough"
 		if len(pending) > 0 {
-			what = strings.Join(pending, "; ")
+			reason = strings.Join(pending, "; ")
 		}
-		return Settled{Failed: true, Progress: fmt.Sprintf("not settled within %s: %s", deadline.Deadline, what)}
+		return Settled{Failed: true, Progress: fmt.Sprintf("not settled within %s: %s", deadline.Deadline, reason)}
 	case len(pending) > 0:
 		return Settled{Progress: strings.Join(pending, "; ")}
 	default:

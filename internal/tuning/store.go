@@ -77,20 +77,20 @@ const (
 // in Kubernetes is written before the copy in Ceph, and Kubernetes refuses to overwrite a version that the
 // writer has not read.
 type ConfigKey struct {
-	ceph ceph.Client
-	at   ceph.Connection
-	key  string
+	ceph       ceph.Client
+	connection ceph.Connection
+	key        string
 }
 
 // NewConfigKey returns the store of sweeps' journals in a Ceph cluster. The connection's identity needs caps
 // to read and write the operator's config-keys.
 func NewConfigKey(client ceph.Client, connection ceph.Connection) *ConfigKey {
-	return &ConfigKey{ceph: client, at: connection, key: journalKey}
+	return &ConfigKey{ceph: client, connection: connection, key: journalKey}
 }
 
 // ForOutages returns the store of outages' journals in the same Ceph cluster.
 func (s *ConfigKey) ForOutages() *ConfigKey {
-	return &ConfigKey{ceph: s.ceph, at: s.at, key: outageKey}
+	return &ConfigKey{ceph: s.ceph, connection: s.connection, key: outageKey}
 }
 
 var (
@@ -101,7 +101,7 @@ var (
 
 // Load implements Store.
 func (s *ConfigKey) Load(ctx context.Context, fsid string) (*Journal, error) {
-	text, found, err := s.ceph.GetKey(ctx, s.at, s.key)
+	text, found, err := s.ceph.GetKey(ctx, s.connection, s.key)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal in Ceph: %w", err)
 	}
@@ -130,7 +130,7 @@ func (s *ConfigKey) Save(ctx context.Context, j *Journal) error {
 		return err
 	}
 	if err = Follows(j, kept); err == nil {
-		err = s.ceph.SetKey(ctx, s.at, s.key, string(text))
+		err = s.ceph.SetKey(ctx, s.connection, s.key, string(text))
 	}
 	if err != nil {
 		return fmt.Errorf("write the journal in Ceph: %w", err)
@@ -145,7 +145,7 @@ func (s *ConfigKey) Remove(ctx context.Context, last *Journal) error {
 		return err
 	}
 	if err = Outlives(last, kept); err == nil {
-		err = s.ceph.RemoveKey(ctx, s.at, s.key)
+		err = s.ceph.RemoveKey(ctx, s.connection, s.key)
 	}
 	if err != nil {
 		return fmt.Errorf("remove the journal in Ceph: %w", err)

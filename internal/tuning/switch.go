@@ -43,9 +43,9 @@ func (p OwnPool) owns(c Change) bool {
 	return p.Name != "" && c.Setting.Kind == KindPoolOption && c.Setting.Pool == p.Name
 }
 
-// has returns an error unless the pool still exists and has the value of each change. Without changes, it
+// verify returns an error unless the pool still exists and has the value of each change. Without changes, it
 // checks nothing.
-func (p OwnPool) has(facts Facts, changes []Change) error {
+func (p OwnPool) verify(facts Facts, changes []Change) error {
 	for _, change := range changes {
 		if pool, found := facts.Pool(p.Name); !found || pool.ID != p.ID {
 			return fmt.Errorf("%s: the session's pool is gone: %w", change.Setting, ErrPoolGone)
@@ -62,15 +62,15 @@ func (p OwnPool) has(facts Facts, changes []Change) error {
 }
 
 // split separates the changes of the pool from the changes that the journal lists.
-func (p OwnPool) split(changes []Change) (own, journalled []Change) {
+func (p OwnPool) split(changes []Change) (owned, journalled []Change) {
 	for _, c := range changes {
 		if p.owns(c) {
-			own = append(own, c)
+			owned = append(owned, c)
 		} else {
 			journalled = append(journalled, c)
 		}
 	}
-	return own, journalled
+	return owned, journalled
 }
 
 // Switched has the times before the first command to Ceph and after the last answer. Both are wall-clock
@@ -124,11 +124,11 @@ func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Chang
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, changes := range configurations {
-		own, _ := pool.split(changes)
-		if len(own) == 0 {
+		changed, _ := pool.split(changes)
+		if len(changed) == 0 {
 			continue
 		}
-		if err := e.tryOwn(ctx, pool, own); err != nil {
+		if err := e.tryOwn(ctx, pool, changed); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (e *Engine) tryOwn(ctx context.Context, pool OwnPool, changes []Change) err
 	if err != nil {
 		return err
 	}
-	return pool.has(facts, changes)
+	return pool.verify(facts, changes)
 }
 
 // setOwn sends a value for the session's scratch pool to Ceph. It does not need the journal, which has no
@@ -170,7 +170,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	if !e.saved && len(journalled) > 0 {
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
 	}
-	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
+	if until := e.doubts.end(e.cluster.FSID); e.now().Before(until) {
 		return nil, fence, &WaitError{Until: until, Why: "Ceph did not acknowledge a change, which may still be under way"}
 	}
 	if !slices.Equal(settingsInOrder(from), settingsInOrder(to)) {
@@ -184,7 +184,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	if err := reads.Wait(); err != nil {
 		return nil, fence, err
 	}
-	if err := pool.has(facts, changes); err != nil || len(journalled) == 0 {
+	if err := pool.verify(facts, changes); err != nil || len(journalled) == 0 {
 		return nil, fence, err
 	}
 	if err := e.rehearsed(j, sweep, slices.Concat(journalled, next)); err != nil {
@@ -204,7 +204,7 @@ func unchanged(j *Journal, facts Facts, from []Change) error {
 		if setting != change.Setting {
 			return fmt.Errorf("%s: the pool is %s now: %w", change.Setting, setting.Pool, ErrPoolGone)
 		}
-		if !entry.has(now, change.To) {
+		if !entry.matches(now, change.To) {
 			return &ForeignChangeError{Setting: change.Setting, Found: now}
 		}
 	}
@@ -236,8 +236,8 @@ func settingsInOrder(changes []Change) []Setting {
 	return settings
 }
 
-// has reports whether a setting's current value is the given one, as intended or in Ceph's notation.
-func (e Entry) has(now, ours cephvalue.Value) bool {
+// matches reports whether a setting's current value is the given one, as intended or in Ceph's notation.
+func (e Entry) matches(now, ours cephvalue.Value) bool {
 	return e.same(now, ours) || slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)
 	})

@@ -33,7 +33,7 @@ func (d *Doubts) add(fsid string, until time.Time) {
 	}
 }
 
-func (d *Doubts) of(fsid string) time.Time {
+func (d *Doubts) end(fsid string) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.until[fsid]
@@ -84,7 +84,7 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	if err := e.enter(ctx); err != nil {
 		return nil, err
 	}
-	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
+	if until := e.doubts.end(e.cluster.FSID); e.now().Before(until) {
 		return nil, &WaitError{Until: until, Why: "Ceph did not acknowledge a change, which may still be under way"}
 	}
 	return e.store.Load(ctx, e.cluster.FSID)

@@ -290,8 +290,8 @@ func keepsTheBounds(w request, known Known, allowed Permissions) []Problem {
 	w, problems = w.withEffective(option, known)
 	problems = append(problems, w.outside(known, option.Min, option.Max, "the administrator allows")...)
 	for _, value := range w.values {
-		is := func(text string) bool { return same(w.setting, known.Type(w.setting), value, cephvalue.Of(text)) }
-		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, is) {
+		equal := func(text string) bool { return same(w.setting, known.Type(w.setting), value, cephvalue.Of(text)) }
+		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, equal) {
 			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: the administrator allows %s", w.setting, value, strings.Join(option.Values, ", "))...)
 		}
 	}
@@ -406,8 +406,8 @@ func changesAtRuntime(w request, known Known, allowed Permissions) []Problem {
 }
 
 func isNotRooks(w request, known Known, _ Permissions) []Problem {
-	value, where, owned := known.Owned.by(w.setting)
-	mode, modeAt, ownsMode := known.Owned.by(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
+	value, where, owned := known.Owned.value(w.setting)
+	mode, modeAt, ownsMode := known.Owned.value(Setting{Kind: KindAutoscaler, Pool: w.setting.Pool})
 	switch {
 	case owned:
 	case ownsMode && w.setting.isPGNum() && mode != autoscalerOff:
@@ -442,8 +442,8 @@ func locked(configurations [][]Change, known Known) []Problem {
 				continue
 			}
 			reason := lockedBy(change.Setting.Option, effective(optionProfile, configuration, known), effective(optionOverride, configuration, known))
-			said := slices.ContainsFunc(problems, func(p Problem) bool { return p.Setting == change.Setting })
-			if reason == "" || said {
+			reported := slices.ContainsFunc(problems, func(p Problem) bool { return p.Setting == change.Setting })
+			if reason == "" || reported {
 				continue
 			}
 			advice := "set that in the same configuration, if the administrator allows it"

@@ -44,10 +44,10 @@ func canonical(setting Setting, valueType string, v cephvalue.Value) cephvalue.V
 
 // unsets reports whether setting a pool option to this value unsets the option.
 func unsets(option, text string) bool {
-	by, possible := ceph.UnsetBy(option)
+	unsetter, possible := ceph.UnsetBy(option)
 	if !possible {
 		return false
 	}
 	number, err := strconv.ParseFloat(text, 64)
-	return text == by || by == "0" && (err == nil && number == 0 || text == no)
+	return text == unsetter || unsetter == "0" && (err == nil && number == 0 || text == no)
 }

@@ -179,13 +179,13 @@ func state(j *tuning.Journal) string {
 
 // failed adds to an error the attempted operation and, for known causes, advice. It returns nil for a nil
 // error.
-func (s *ConfigMaps) failed(what, fsid string, err error) error {
+func (s *ConfigMaps) failed(action, fsid string, err error) error {
 	if err == nil {
 		return nil
 	}
-	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", what, s.namespace, s.prefix, fsid)
+	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", action, s.namespace, s.prefix, fsid)
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), what == "write" && apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), action == "write" && apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w; if that repeats, check for a second manager: %w", doing, tuning.ErrOvertaken, err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s: create the Role cephtune-cluster-locks in namespace %s, with the chart (rbac.create) or config/rbac: %w", doing, s.namespace, err)
