@@ -88,10 +88,10 @@ func (t Target) expectedWarnings() []quiescence.Expectation {
 	if pool == nil {
 		return nil
 	}
-	own := placement.Pools(*pool)
-	expected := quiescence.PoolWarnings(own, t.knownPools())
+	pools := placement.Pools(*pool)
+	expected := quiescence.PoolWarnings(pools, t.knownPools())
 	if t.Exists { // Before the own pools exist, MANY_OBJECTS_PER_PG is about other pools.
-		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
+		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(pools)})
 	}
 	// Ceph raises this warning after a pool's creation, until Rook sets the pool's application.
 	return append(expected, quiescence.Expectation{Code: "POOL_APP_NOT_ENABLED"})

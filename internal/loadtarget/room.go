@@ -38,16 +38,16 @@ func (t Target) targetOSDs() []ceph.OSD {
 		return osds
 	}
 	holds := placement.Holding(pool.ID, t.Survey.PGs)
-	var own []ceph.OSD
+	var selected []ceph.OSD
 	for _, osd := range osds {
 		if holds[osd.ID] {
-			own = append(own, osd)
+			selected = append(selected, osd)
 		}
 	}
-	if len(own) == 0 {
+	if len(selected) == 0 {
 		return osds
 	}
-	return own
+	return selected
 }
 
 // df returns the space in the cluster from the last Extra, or else from the survey.

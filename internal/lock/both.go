@@ -52,7 +52,7 @@ func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Gra
 // Release leaves the holder's old record, which expires by itself. If another process has taken the lock
 // over for the same holder, the Lease and the record belong to that process, and Release leaves them.
 func (b *Both) Release(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref) error {
-	grant, err := b.leases.own(ctx, fsid, holder)
+	grant, err := b.leases.peekOwned(ctx, fsid, holder)
 	if err != nil || !grant.Held {
 		return err
 	}

@@ -84,11 +84,11 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 			lease.Annotations[annotationProcess], l.process)}
 	}
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")
-	held, own := current == holder.Identity(), lease.Annotations[annotationProcess] == l.process
+	held, sameProcess := current == holder.Identity(), lease.Annotations[annotationProcess] == l.process
 	switch {
-	case held && own && now.Sub(renewed(lease)) < RenewAfter:
+	case held && sameProcess && now.Sub(renewed(lease)) < RenewAfter:
 		return l.noted(fsid, granted(lease, holder)), nil
-	case held && own: // Only renew the lock.
+	case held && sameProcess: // Only renew the lock.
 	case !held && !takes, !held && current != "" && now.Before(expires(lease)):
 		return granted(lease, holder), nil
 	default:
@@ -146,8 +146,8 @@ func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (G
 	return granted(lease, holder), nil
 }
 
-// own is like Peek, but Held is false if another process has taken the lock since this process had it.
-func (l *Leases) own(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
+// peekOwned is like Peek, but Held is false if another process has taken the lock since this process had it.
+func (l *Leases) peekOwned(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
 		return Grant{}, fmt.Errorf("read Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)

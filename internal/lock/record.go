@@ -29,11 +29,11 @@ func NewRecords(cephClient ceph.Client, cluster types.UID) *Records {
 
 // ClusterID returns the UID of the manager's namespace, which identifies the Kubernetes cluster.
 func ClusterID(ctx context.Context, reader client.Reader, namespace string) (types.UID, error) {
-	own := &corev1.Namespace{}
-	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, own); err != nil {
+	object := &corev1.Namespace{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, object); err != nil {
 		return "", fmt.Errorf("read namespace %s, whose UID identifies this Kubernetes cluster in Ceph: %w", namespace, err)
 	}
-	return own.UID, nil
+	return object.UID, nil
 }
 
 // record is the content of recordKey.

@@ -68,12 +68,12 @@ func Figures(progress Progress, cost *archive.Outage) []figure.Figure {
 	}
 	for _, w := range cost.Windows {
 		p50, p99 := windowMetrics(w.Name)
-		for _, of := range []struct {
+		for _, quantile := range []struct {
 			metric  v1alpha1.Metric
 			latency v1alpha1.Decimal
 		}{{p50, w.LatencyP50}, {p99, w.LatencyP99}} {
-			if value, err := figure.ParseDecimal(of.latency); err == nil && value > 0 { // "" if unknown
-				all = append(all, figure.Figure{Metric: of.metric, Direction: v1alpha1.DirectionTotal, Value: value, LatencyKind: result.TotalLatency})
+			if value, err := figure.ParseDecimal(quantile.latency); err == nil && value > 0 { // "" if unknown
+				all = append(all, figure.Figure{Metric: quantile.metric, Direction: v1alpha1.DirectionTotal, Value: value, LatencyKind: result.TotalLatency})
 			}
 		}
 	}
@@ -111,8 +111,8 @@ func moment(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
-	at := metav1.NewTime(t)
-	return &at
+	stamp := metav1.NewTime(t)
+	return &stamp
 }
 
 // after returns the seconds from one time to a later one, at least 0; "" if one of the times is zero.
@@ -178,7 +178,7 @@ func windows(e Evidence) []archive.OutageWindow {
 	if seconds == nil {
 		return nil
 	}
-	at := func(t time.Time) float64 { return t.Add(-clockLag).Sub(progress.Start.Add(e.Ramp)).Seconds() }
+	sinceRamp := func(t time.Time) float64 { return t.Add(-clockLag).Sub(progress.Start.Add(e.Ramp)).Seconds() }
 	end := seconds.EndSeconds[seconds.Len()-1]
 	var all []archive.OutageWindow
 	from := 0.0
@@ -193,9 +193,9 @@ func windows(e Evidence) []archive.OutageWindow {
 	} {
 		to := end
 		if !window.end.IsZero() {
-			to = at(window.end)
+			to = sinceRamp(window.end)
 		}
-		if w, told := cut(seconds, from, to); told {
+		if w, covered := cut(seconds, from, to); covered {
 			w.Name = window.name
 			w.LatencyP50, w.LatencyP99 = latencies(e.Total, from, to)
 			all = append(all, w)
@@ -251,8 +251,8 @@ func latencies(d *result.Direction, from, to float64) (p50, p99 v1alpha1.Decimal
 	return percentile(h, 50), percentile(h, 99)
 }
 
-func percentile(h *result.Histogram, of float64) v1alpha1.Decimal {
-	p, known := h.Percentile(of)
+func percentile(h *result.Histogram, percent float64) v1alpha1.Decimal {
+	p, known := h.Percentile(percent)
 	if !known || p.AtLeast {
 		return ""
 	}

@@ -179,8 +179,8 @@ func number(config []ceph.ConfigEntry, section, name string, otherwise float64) 
 func apart(config []ceph.ConfigEntry, section, name string) []float64 {
 	var values []float64
 	for _, entry := range config {
-		own := strings.HasPrefix(entry.Section, section+".") || entry.Mask != "" && (entry.Section == section || entry.Section == "global")
-		if set, err := strconv.ParseFloat(entry.Value, 64); own && entry.Name == name && err == nil && set >= 0 {
+		narrower := strings.HasPrefix(entry.Section, section+".") || entry.Mask != "" && (entry.Section == section || entry.Section == "global")
+		if set, err := strconv.ParseFloat(entry.Value, 64); narrower && entry.Name == name && err == nil && set >= 0 {
 			values = append(values, set)
 		}
 	}

@@ -161,11 +161,11 @@ func (k *Restorer) isOverdue(j *tuning.Journal, now time.Time) bool {
 
 // isAtWork reports whether the object that stopped the OSDs is running or being deleted. In any other
 // state, the object does not bring its OSDs back.
-func (k *Restorer) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
-	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
+func (k *Restorer) isAtWork(ctx context.Context, owner tuning.Sweep) (bool, error) {
+	key := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
 	var err error
-	if of.KindOrSweep() == "CephTuningSweep" {
+	if owner.KindOrSweep() == "CephTuningSweep" {
 		err = k.Reader.Get(ctx, key, sweep)
 	} else {
 		err = k.Reader.Get(ctx, key, benchmark)
@@ -174,12 +174,12 @@ func (k *Restorer) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for %s %s: %w", of.KindOrSweep(), of, err)
+		return false, fmt.Errorf("look for %s %s: %w", owner.KindOrSweep(), owner, err)
 	}
-	is := func(o client.Object, conditions []metav1.Condition) bool {
-		return string(o.GetUID()) == of.UID && (meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) || !o.GetDeletionTimestamp().IsZero())
+	works := func(o client.Object, conditions []metav1.Condition) bool {
+		return string(o.GetUID()) == owner.UID && (meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) || !o.GetDeletionTimestamp().IsZero())
 	}
-	return is(benchmark, benchmark.Status.Conditions) || is(sweep, sweep.Status.Conditions), nil
+	return works(benchmark, benchmark.Status.Conditions) || works(sweep, sweep.Status.Conditions), nil
 }
 
 // engine returns the tuning.Engine for the journal of a cluster. It makes a new one for a new journal, and if

@@ -278,10 +278,10 @@ func foreignLimit(spec v1alpha1.Quiescence) int64 {
 	return *spec.ForeignIOPS
 }
 
-func foreignOperations(pools []ceph.PoolIO, own []string) int64 {
+func foreignOperations(pools []ceph.PoolIO, ownPools []string) int64 {
 	var total int64
 	for _, pool := range pools {
-		if !slices.Contains(own, pool.Name) {
+		if !slices.Contains(ownPools, pool.Name) {
 			total += pool.ReadOperationsPerSecond + pool.WriteOperationsPerSecond
 		}
 	}

@@ -21,16 +21,16 @@ func (e Expectation) explains(check ceph.HealthCheck) bool {
 
 // poolTrait is a pool setting about which Ceph warns for as long as the pool has it.
 type poolTrait struct {
-	code string
-	has  func(ceph.Pool) bool
+	code    string
+	matches func(ceph.Pool) bool
 }
 
 // poolTraits returns the traits that a benchmark or a sweep can give to a pool. It omits those that the
 // autoscaler warns about, because scratch pools have the autoscaler off.
 func poolTraits() []poolTrait {
 	return []poolTrait{
-		{code: "POOL_NO_REDUNDANCY", has: func(p ceph.Pool) bool { return p.Size == 1 }},
-		{code: "POOL_PG_NUM_NOT_POWER_OF_TWO", has: func(p ceph.Pool) bool {
+		{code: "POOL_NO_REDUNDANCY", matches: func(p ceph.Pool) bool { return p.Size == 1 }},
+		{code: "POOL_PG_NUM_NOT_POWER_OF_TWO", matches: func(p ceph.Pool) bool {
 			pgs := cmp.Or(p.PGNumTarget, p.PGNum) // Ceph warns about the target.
 			return pgs&(pgs-1) != 0
 		}},
@@ -40,19 +40,19 @@ func poolTraits() []poolTrait {
 // PoolWarnings returns the warnings that the caller's own pools cause by their settings. The second argument
 // lists every pool in Ceph. A warning that another pool also causes is not expected, because it exists without
 // the caller.
-func PoolWarnings(own, all []ceph.Pool) []Expectation {
+func PoolWarnings(pools, all []ceph.Pool) []Expectation {
 	others := slices.DeleteFunc(slices.Clone(all), func(p ceph.Pool) bool {
-		return slices.ContainsFunc(own, func(o ceph.Pool) bool { return o.Name == p.Name })
+		return slices.ContainsFunc(pools, func(o ceph.Pool) bool { return o.Name == p.Name })
 	})
 	var expected []Expectation
 	for _, trait := range poolTraits() {
 		count := 0
-		for _, pool := range own {
-			if trait.has(pool) {
+		for _, pool := range pools {
+			if trait.matches(pool) {
 				count++
 			}
 		}
-		if count > 0 && !slices.ContainsFunc(others, trait.has) {
+		if count > 0 && !slices.ContainsFunc(others, trait.matches) {
 			expected = append(expected, Expectation{Code: trait.code, Pools: count})
 		}
 	}

@@ -209,11 +209,11 @@ func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
 func CompareWorkload(a, b Detail) []string { return compare(a.workload(), b.workload()) }
 
 // compare lists the differences between facts, in the order of their names.
-func compare(was, is map[string]string) []string {
+func compare(old, current map[string]string) []string {
 	var differences []string
-	for _, name := range slices.Sorted(maps.Keys(union(was, is))) {
-		before, had := was[name]
-		after, ok := is[name]
+	for _, name := range slices.Sorted(maps.Keys(union(old, current))) {
+		before, had := old[name]
+		after, ok := current[name]
 		switch {
 		case !had:
 			differences = append(differences, fmt.Sprintf("%s: %s, and was absent before", name, after))

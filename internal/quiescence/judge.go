@@ -278,13 +278,13 @@ func osdsChanged(previous *Sample, status *ceph.Status) string {
 	if previous == nil {
 		return ""
 	}
-	was := previous.Status
-	if was.OSDs == status.OSDs && was.UpOSDs == status.UpOSDs && was.InOSDs == status.InOSDs &&
-		was.OSDsUpSince == status.OSDsUpSince && was.OSDsInSince == status.OSDsInSince {
+	earlier := previous.Status
+	if earlier.OSDs == status.OSDs && earlier.UpOSDs == status.UpOSDs && earlier.InOSDs == status.InOSDs &&
+		earlier.OSDsUpSince == status.OSDsUpSince && earlier.OSDsInSince == status.OSDsInSince {
 		return ""
 	}
 	return fmt.Sprintf("OSDs changed: from %d up and %d in of %d to %d up and %d in of %d; a restart counts as a change",
-		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
+		earlier.UpOSDs, earlier.InOSDs, earlier.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
 }
 
 // gap returns the first gap that exceeds MaxGap: between two samples, between a sample and the start or the end

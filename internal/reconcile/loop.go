@@ -218,5 +218,5 @@ func (l *Loop[O, S, F, D, M]) Begin(object O, id string, memory M) {
 }
 
 func (l *Loop[O, S, F, D, M]) remembered(object O) *remembered[M] {
-	return l.memories.of(client.ObjectKeyFromObject(object), object.GetUID())
+	return l.memories.find(client.ObjectKeyFromObject(object), object.GetUID())
 }

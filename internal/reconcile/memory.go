@@ -27,8 +27,8 @@ type run[M any] struct {
 	headway Headway
 }
 
-// of returns what is remembered of an object; nothing yet if another object had its name.
-func (m *memories[M]) of(key types.NamespacedName, uid types.UID) *remembered[M] {
+// find returns what is remembered of an object; nothing yet if another object had its name.
+func (m *memories[M]) find(key types.NamespacedName, uid types.UID) *remembered[M] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.byObject[key]

@@ -35,11 +35,11 @@ type Waiting struct {
 }
 
 // Note records the current wait. It reports whether the current wait differs from the previous wait.
-func (w *Waiting) Note(what string, now time.Time) bool {
-	if w.For == what {
+func (w *Waiting) Note(subject string, now time.Time) bool {
+	if w.For == subject {
 		return false
 	}
-	*w = Waiting{For: what, Since: now}
+	*w = Waiting{For: subject, Since: now}
 	return true
 }
 

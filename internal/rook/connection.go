@@ -94,19 +94,19 @@ func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key cl
 	if err != nil {
 		return ceph.Connection{}, err
 	}
-	at := client.ObjectKey{Namespace: key.Namespace, Name: keyNamePrefix + key.Name}
+	secretName := client.ObjectKey{Namespace: key.Namespace, Name: keyNamePrefix + key.Name}
 	secret := &corev1.Secret{}
-	if err := c.reader.Get(ctx, at, secret); apierrors.IsNotFound(err) {
+	if err := c.reader.Get(ctx, secretName, secret); apierrors.IsNotFound(err) {
 		return ceph.Connection{}, c.explainNoKey(ctx, key)
 	} else if err != nil {
-		return ceph.Connection{}, explain(err, "get", "Secret", at)
+		return ceph.Connection{}, explain(err, "get", "Secret", secretName)
 	}
 	cephxKey := word(secret.Data[key.Name])
 	if cephxKey == "" {
 		cephxKey = word(secret.Data[keyUserKey])
 	}
 	if cephxKey == "" {
-		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s contains no key of CephClient %s: delete the Secret, and Rook recreates it", at, key.Name)}
+		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s contains no key of CephClient %s: delete the Secret, and Rook recreates it", secretName, key.Name)}
 	}
 	user := word(secret.Data[keyUser])
 	if user == "" {

@@ -245,7 +245,7 @@ func TestAMeterCountsTheTrial(t *testing.T) {
 	}
 	set(30, 1_000_000, 1000, 500, 7000, 300, 10)
 	m := newMeter(cgroup, proc)
-	m.first.at, m.last.at = began, began
+	m.first.taken, m.last.taken = began, began
 	set(30, 1_000_000, 1050, 550, 7050, 350, 10) // Half of two CPUs.
 	m.sample(began.Add(time.Second))
 	set(40, 1_500_000, 1190, 600, 7055, 350, 15) // 195 of 200 ticks.
@@ -269,7 +269,7 @@ func TestAMeterLeavesOutWhatTheKernelDoesNotReport(t *testing.T) {
 		"not the host's":  {"stat": {Data: []byte("cpu0 1 2 3 4 5 6 7 8 9 10\n")}},
 	} {
 		m := newMeter(files, files)
-		m.sample(m.first.at.Add(time.Second))
+		m.sample(m.first.taken.Add(time.Second))
 		var got task.Usage
 		m.addTo(&got)
 		if diff := cmp.Diff(task.Usage{Seconds: 1}, got); diff != "" {

@@ -90,8 +90,8 @@ func (s *streams) text() string { return s.stdout.text() + s.stderr.text() }
 // quarters of the bytes.
 func (s *streams) lastLines(limit int) string {
 	reason := s.stderr.lastLines(limit * 3 / 4)
-	what := s.stdout.lastLines(limit - len(reason) - len("\n"))
-	return strings.Trim(what+"\n"+reason, "\n")
+	output := s.stdout.lastLines(limit - len(reason) - len("\n"))
+	return strings.Trim(output+"\n"+reason, "\n")
 }
 
 // clean converts bytes to valid UTF-8 of visible characters, newlines and tabs. It leaves out control

@@ -144,7 +144,7 @@ func tooLate(ctx context.Context, c task.Command) error {
 // judge returns an error unless the command succeeded. The parameter code is the failure's reason if the
 // command ended by itself with an exit code that is not accepted.
 func (r *execution) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
-	took := e.at.Sub(p.since).Round(time.Millisecond)
+	took := e.ended.Sub(p.since).Round(time.Millisecond)
 	r.note("task %s: %s %s, after %v", r.entry.task.ID, c.Argv[0], e, took)
 	switch {
 	case e.accepted(c):
@@ -217,7 +217,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	exit := p.wait(ctx, r.grace)
 	close(ended)
 	cpu.sample(time.Now())
-	r.report.StartTime, r.report.EndTime = &p.since, &exit.at
+	r.report.StartTime, r.report.EndTime = &p.since, &exit.ended
 	r.report.Usage = usageOf(exit.usage)
 	cpu.addTo(&r.report.Usage)
 	r.report.Output = r.output.text()
@@ -227,7 +227,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 			return nil
 		}
 		if exit.stopped == nil && exit.accepted(m.Command) {
-			return endedByItself(m.Command, exit.at.Sub(p.since), r.output)
+			return endedByItself(m.Command, exit.ended.Sub(p.since), r.output)
 		}
 	}
 	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)

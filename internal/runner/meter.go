@@ -25,7 +25,7 @@ type meter struct {
 
 // counters has the kernel's counters at one time. A part is nil if the kernel does not report it.
 type counters struct {
-	at        time.Time
+	taken     time.Time
 	throttled *throttling
 	waited    *float64 // seconds
 	host      *hostTimes
@@ -56,7 +56,7 @@ func (m *meter) run(until <-chan struct{}) {
 }
 
 func (m *meter) read(now time.Time) counters {
-	return counters{at: now, throttled: readThrottling(m.cgroup), waited: readWaited(m.cgroup), host: readHostTimes(m.proc)}
+	return counters{taken: now, throttled: readThrottling(m.cgroup), waited: readWaited(m.cgroup), host: readHostTimes(m.proc)}
 }
 
 // sample reads the counters. It adds the time since the previous sample to the saturated time if the host was
@@ -67,7 +67,7 @@ func (m *meter) sample(now time.Time) {
 	defer m.mu.Unlock()
 	if before := m.last.host; before != nil && read.host != nil && read.host.total > before.total &&
 		read.host.busy-before.busy >= task.SaturatedShare*(read.host.total-before.total) {
-		m.saturated += read.at.Sub(m.last.at).Seconds()
+		m.saturated += read.taken.Sub(m.last.taken).Seconds()
 	}
 	m.last = read
 }
@@ -79,7 +79,7 @@ func (m *meter) addTo(usage *task.Usage) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	usage.Seconds = m.last.at.Sub(m.first.at).Seconds()
+	usage.Seconds = m.last.taken.Sub(m.first.taken).Seconds()
 	if before, after := m.first.throttled, m.last.throttled; before != nil && after != nil {
 		usage.ThrottledSeconds = new(max(0, after.seconds-before.seconds))
 		usage.ThrottledPeriods, usage.Periods = new(max(0, after.throttled-before.throttled)), new(max(0, after.total-before.total))

@@ -35,7 +35,7 @@ type exit struct {
 	// abandoned reports that the command did not end even after SIGKILL, for example because it
 	// waits for a lost disk.
 	abandoned bool
-	at        time.Time
+	ended     time.Time
 	usage     *syscall.Rusage // of the leader and the children that it waited for; nil if abandoned
 }
 
@@ -123,7 +123,7 @@ func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 			e.abandoned = !waitFor(p.exited, abandonAfter)
 		}
 	}
-	e.at = time.Now()
+	e.ended = time.Now()
 	// Processes of the group that outlive the leader must not disturb the next measurement.
 	p.signal(syscall.SIGKILL)
 	p.drain()

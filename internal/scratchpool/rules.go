@@ -135,7 +135,7 @@ func (p *Preparation) missing(want v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []
 	}
 	var all []lacking
 	for _, pool := range osdMap.Pools {
-		if !slices.ContainsFunc(placement.Pools(want), func(own ceph.Pool) bool { return own.Name == pool.Name }) {
+		if !slices.ContainsFunc(placement.Pools(want), func(candidate ceph.Pool) bool { return candidate.Name == pool.Name }) {
 			continue
 		}
 		wanted := p.chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})

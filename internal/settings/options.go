@@ -52,9 +52,9 @@ func DefaultOptions() []Option {
 
 // riskRule assigns a risk to the options of the central configuration whose names match.
 type riskRule struct {
-	names *regexp.Regexp
-	risk  Risk
-	why   string
+	names  *regexp.Regexp
+	risk   Risk
+	reason string
 }
 
 // riskRules returns the rules in order. The first rule that matches a name counts.
@@ -84,7 +84,7 @@ func riskRules() []riskRule {
 func ConfigRisk(name string) (Risk, string) {
 	for _, rule := range riskRules() {
 		if rule.names.MatchString(name) {
-			return rule.risk, rule.why
+			return rule.risk, rule.reason
 		}
 	}
 	return RiskMedium, ""
@@ -130,14 +130,14 @@ func PoolRisk(name string) (Risk, string) {
 // later window. A value affects a later window through stored data, data placement, or work that OSDs
 // postpone. Keep the reasons short: status.plan.designReason has at most 88 characters.
 func poolSwitches() map[string]poolSwitch {
-	never := func(reason string) poolSwitch { return poolSwitch{why: reason} }
+	never := func(reason string) poolSwitch { return poolSwitch{reason: reason} }
 	const (
 		stored   = "later windows read what it stored"
 		recovers = "windows with recovery do not count"
 		scrubs   = "a scrub outlasts a window"
 	)
 	return map[string]poolSwitch{
-		"fast_read":                  {can: true, why: "the primary OSD reads it for each read, and stored data stays the same"},
+		"fast_read":                  {can: true, reason: "the primary OSD reads it for each read, and stored data stays the same"},
 		"pg_num":                     never("it moves data for minutes"),
 		"size":                       never("it changes the number of copies"),
 		"min_size":                   never("changing it makes PGs peer again"),
@@ -161,15 +161,15 @@ func poolSwitches() map[string]poolSwitch {
 }
 
 type poolSwitch struct {
-	can bool
-	why string
+	can    bool
+	reason string
 }
 
 // SwitchesInPool reports whether an option of a scratch pool can be switched under a running load, and why.
 // Options that poolSwitches does not list cannot be switched.
 func SwitchesInPool(name string) (can bool, reason string) {
 	if s, known := poolSwitches()[name]; known {
-		return s.can, s.why
+		return s.can, s.reason
 	}
 	return false, "whether it acts at once is unknown"
 }

@@ -69,11 +69,11 @@ func TestOptionsThatBreakOSDsOnPurposeAreNeverVaried(t *testing.T) {
 // be switched under a load, and neither can one that an administrator cannot allow.
 func TestPoolOptionsThatSwitchLeaveNothingBehind(t *testing.T) {
 	for name, s := range poolSwitches() {
-		if risk, _ := PoolRisk(name); s.why == "" || s.can && (AltersStoredData(name) || risk == RiskNever) {
-			t.Errorf("%s: can %t, because %q", name, s.can, s.why)
+		if risk, _ := PoolRisk(name); s.reason == "" || s.can && (AltersStoredData(name) || risk == RiskNever) {
+			t.Errorf("%s: can %t, because %q", name, s.can, s.reason)
 		}
 		// "X is not switched, because Y." has to fit into designReason.
-		if size := len(name + " is not switched, because " + s.why + "."); !s.can && size > 88 {
+		if size := len(name + " is not switched, because " + s.reason + "."); !s.can && size > 88 {
 			t.Errorf("%s: a reason of %d bytes", name, size)
 		}
 	}

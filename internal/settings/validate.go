@@ -252,12 +252,12 @@ func ours(path *field.Path, pairs map[string]string) field.ErrorList {
 }
 
 // name checks a required value by one of Kubernetes' validation rules.
-func name(path *field.Path, value, what string, rule func(string) []string) field.ErrorList {
+func name(path *field.Path, value, wanted string, rule func(string) []string) field.ErrorList {
 	if value == "" {
-		return field.ErrorList{field.Required(path, "write "+what)}
+		return field.ErrorList{field.Required(path, "write "+wanted)}
 	}
 	if broken := rule(value); len(broken) > 0 {
-		return field.ErrorList{field.Invalid(path, value, "write "+what+": "+broken[0])}
+		return field.ErrorList{field.Invalid(path, value, "write "+wanted+": "+broken[0])}
 	}
 	return nil
 }

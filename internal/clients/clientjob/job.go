@@ -268,8 +268,8 @@ func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]strin
 
 // spread returns the constraint that distributes clients over nodes as evenly as resources permit; nil
 // unless clients.spread is Preferred.
-func spread(how v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
-	if how != v1alpha1.SpreadPreferred {
+func spread(policy v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
+	if policy != v1alpha1.SpreadPreferred {
 		return nil
 	}
 	return []corev1.TopologySpreadConstraint{{
@@ -307,8 +307,8 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 
 // apart returns the rule that each client needs a separate node; nil unless clients.spread is Required.
 // A client for which no such node exists is not scheduled.
-func apart(how v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
-	if how != v1alpha1.SpreadRequired {
+func apart(policy v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
+	if policy != v1alpha1.SpreadRequired {
 		return nil
 	}
 	return &corev1.PodAntiAffinity{

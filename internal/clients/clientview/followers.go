@@ -80,19 +80,19 @@ type View struct {
 
 // Unreachable returns the error of the first runner in the list that does not answer; nil if all
 // answer. Its first result is the earliest time at which such a runner stopped answering.
-func Unreachable(runners []View) (since time.Time, why error) {
+func Unreachable(runners []View) (since time.Time, err error) {
 	for _, view := range runners {
 		if view.Err == nil {
 			continue
 		}
-		if why == nil {
-			why = view.Err
+		if err == nil {
+			err = view.Err
 		}
 		if since.IsZero() || view.Since.Before(since) {
 			since = view.Since
 		}
 	}
-	return since, why
+	return since, err
 }
 
 // Follow follows exactly the runners at these addresses, and returns their views.

@@ -141,11 +141,11 @@ func outliers(peers []archive.SlowOSD) []archive.SlowOSD {
 }
 
 // median returns the median; 0 for an empty slice. It does not change its argument.
-func median(of []float64) float64 {
-	if len(of) == 0 {
+func median(values []float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(of))
+	sorted := slices.Sorted(slices.Values(values))
 	half := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[half]
@@ -167,23 +167,23 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 	for _, run := range runs {
 		for phase, slow := range run {
 			for _, osd := range slow {
-				at := place{osd.ID, phase}
-				found[at] = append(found[at], osd)
+				key := place{osd.ID, phase}
+				found[key] = append(found[key], osd)
 			}
 		}
 	}
 	worst := map[int]v1alpha1.SlowOSD{}
 	excess := map[int]float64{}
-	for at, slow := range found {
-		own, peers := median(mapped(slow, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), median(mapped(slow, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
-		better := own/peers > excess[at.osd] || own/peers == excess[at.osd] && at.phase < worst[at.osd].Phase
+	for key, slow := range found {
+		seconds, peers := median(mapped(slow, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), median(mapped(slow, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
+		better := seconds/peers > excess[key.osd] || seconds/peers == excess[key.osd] && key.phase < worst[key.osd].Phase
 		if 2*len(slow) <= len(runs) || !better {
 			continue
 		}
-		excess[at.osd] = own / peers
-		worst[at.osd] = v1alpha1.SlowOSD{
-			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(slow)), //nolint:gosec // Ceph has fewer OSDs, and a benchmark has few runs.
-			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers), RelativeWork: relativeWork(slow),
+		excess[key.osd] = seconds / peers
+		worst[key.osd] = v1alpha1.SlowOSD{
+			OSD: int32(key.osd), Phase: key.phase, Runs: int32(len(slow)), //nolint:gosec // Ceph has fewer OSDs, and a benchmark has few runs.
+			CommitLatency: figure.Decimal(seconds), PeersCommitLatency: figure.Decimal(peers), RelativeWork: relativeWork(slow),
 		}
 	}
 	var all []v1alpha1.SlowOSD
@@ -196,9 +196,9 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 	return all[:min(len(all), MaxNamed)]
 }
 
-func mapped[T, V any](of []T, get func(T) V) []V {
-	values := make([]V, len(of))
-	for i, one := range of {
+func mapped[T, V any](elements []T, get func(T) V) []V {
+	values := make([]V, len(elements))
+	for i, one := range elements {
 		values[i] = get(one)
 	}
 	return values
@@ -210,8 +210,8 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 		return ""
 	}
 	first := slow[0]
-	own, peers := figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.PeersCommitLatency)
-	text := fmt.Sprintf("osd.%d was slower than its peers: it took %s to commit in phase %s, they took %s%s", first.OSD, own, first.Phase, peers, atWork(first))
+	latency, peers := figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.PeersCommitLatency)
+	text := fmt.Sprintf("osd.%d was slower than its peers: it took %s to commit in phase %s, they took %s%s", first.OSD, latency, first.Phase, peers, atWork(first))
 	switch others := slow[1:]; len(others) {
 	case 0:
 	case 1:

@@ -98,8 +98,8 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	return Place{Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
-// of returns the place of a benchmark or of a sweep.
-func of(o client.Object) (Place, bool) {
+// placeOf returns the place of a benchmark or of a sweep.
+func placeOf(o client.Object) (Place, bool) {
 	switch o := o.(type) {
 	case *v1alpha1.CephBenchmark:
 		return OfBenchmark(o)
@@ -149,7 +149,7 @@ func places(ctx context.Context, reader client.Reader, cluster v1alpha1.ClusterR
 		return nil, fmt.Errorf("list the sweeps in the queue: %w", err)
 	}
 	add := func(o client.Object) {
-		if p, waits := of(o); waits && p.Cluster == cluster {
+		if p, waits := placeOf(o); waits && p.Cluster == cluster {
 			all = append(all, p)
 		}
 	}

@@ -22,14 +22,14 @@ func Moves() predicate.Predicate {
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, had := of(e.ObjectOld)
-			after, ok := of(e.ObjectNew)
+			before, had := placeOf(e.ObjectOld)
+			after, ok := placeOf(e.ObjectNew)
 			return had && (!ok || before.Loss != after.Loss || !before.Start.Equal(&after.Start))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool { // The object has lost its finalizer, and so its place.
 			last, _ := e.Object.DeepCopyObject().(client.Object)
 			last.SetDeletionTimestamp(nil)
-			_, had := of(last)
+			_, had := placeOf(last)
 			return had
 		},
 	}

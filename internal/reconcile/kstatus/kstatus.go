@@ -111,12 +111,12 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 		if end.Reason != v1alpha1.ReasonComplete && end.Reason != v1alpha1.ReasonFailedOnVerdict {
 			return
 		}
-		is, o := Judge(verdict, failOn, sentence)
-		if is == kind {
+		judged, o := Judge(verdict, failOn, sentence)
+		if judged == kind {
 			return
 		}
 		meta.RemoveStatusCondition(conditions, kind)
-		set(conditions, is, metav1.ConditionTrue, generation, o)
+		set(conditions, judged, metav1.ConditionTrue, generation, o)
 		return
 	}
 }
@@ -134,17 +134,17 @@ func RemoveEnds(conditions *[]metav1.Condition) {
 	}
 }
 
-// OfPass returns the outcome of a pass for the user. That is the outcome of the step (the parameter came) if
+// OfPass returns the outcome of a pass for the user. That is the outcome of the step (the parameter actual) if
 // it has a reason, otherwise the outcome in the plan (the parameter planned). If the step failed, the message
 // is that of err, and the reason is the first of these that is set: the reason in the plan, the present reason
 // of condition Ready, or Preparing.
-func OfPass(planned, came Outcome, err error, conditions []metav1.Condition) Outcome {
+func OfPass(planned, actual Outcome, err error, conditions []metav1.Condition) Outcome {
 	switch {
 	case err != nil:
 		reason := cmp.Or(planned.Reason, Current(conditions).Reason, v1alpha1.ReasonPreparing)
 		return Outcome{Reason: reason, Message: err.Error()}
-	case came.Reason != "":
-		return came
+	case actual.Reason != "":
+		return actual
 	}
 	return planned
 }
@@ -199,12 +199,12 @@ func setPhase(object client.Object) {
 // EqualIgnoringMessages reports whether the statuses of two objects differ at most in the messages
 // of conditions, and in the step and the summary of the progress.
 func EqualIgnoringMessages(a, b client.Object) bool {
-	was, err := withoutMessages(a)
+	first, err := withoutMessages(a)
 	if err != nil {
 		return false
 	}
-	is, err := withoutMessages(b)
-	return err == nil && equality.Semantic.DeepEqual(was, is)
+	second, err := withoutMessages(b)
+	return err == nil && equality.Semantic.DeepEqual(first, second)
 }
 
 func withoutMessages(object client.Object) (map[string]any, error) {
@@ -221,15 +221,15 @@ func withoutMessages(object client.Object) (map[string]any, error) {
 }
 
 func sameStatus(before, after client.Object) (bool, error) {
-	was, err := statusOf(before)
+	previous, err := statusOf(before)
 	if err != nil {
 		return false, err
 	}
-	is, err := statusOf(after)
+	current, err := statusOf(after)
 	if err != nil {
 		return false, err
 	}
-	return equality.Semantic.DeepEqual(was, is), nil
+	return equality.Semantic.DeepEqual(previous, current), nil
 }
 
 // statusOf returns the status as it is in JSON. So empty fields that JSON omits do not count as

@@ -133,10 +133,10 @@ func (c *contract) report(id string) *task.Report {
 	return report
 }
 
-func (c *contract) refused(what string, err error, code runner.Code) {
+func (c *contract) refused(action string, err error, code runner.Code) {
 	c.Helper()
 	if !runner.HasCode(err, code) {
-		c.Errorf("%s: %v, want %s", what, err, code)
+		c.Errorf("%s: %v, want %s", action, err, code)
 	}
 }
 

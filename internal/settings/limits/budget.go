@@ -37,14 +37,14 @@ func (b *Budget) Open() *Account {
 	if b == nil {
 		return nil
 	}
-	return &Account{of: b}
+	return &Account{budget: b}
 }
 
 // Account counts the memory that the documents of one object hold. It refuses what would leave too little to all other
 // objects. Only one object at a time works on a Ceph cluster, so few objects hold much. A nil account refuses nothing;
 // it is for tests, and for programs that read few documents.
 type Account struct {
-	of     *Budget
+	budget *Budget
 	held   int64 // guarded by the budget's mutex, as is closed
 	closed bool
 }
@@ -65,30 +65,30 @@ func (a *Account) Close() {
 	if a == nil {
 		return
 	}
-	a.of.mu.Lock()
-	defer a.of.mu.Unlock()
-	a.of.free += a.held
+	a.budget.mu.Lock()
+	defer a.budget.mu.Unlock()
+	a.budget.free += a.held
 	a.held, a.closed = 0, true
 }
 
 // add takes bytes from the budget, or gives them back if n is negative.
 func (a *Account) add(n int64) error {
-	a.of.mu.Lock()
-	defer a.of.mu.Unlock()
+	a.budget.mu.Lock()
+	defer a.budget.mu.Unlock()
 	if a.closed {
 		return nil
 	}
-	if n > 0 && !a.mayHold(a.held+n, a.of.free-n) {
-		return &BudgetError{Held: a.held, Total: a.of.total}
+	if n > 0 && !a.mayHold(a.held+n, a.budget.free-n) {
+		return &BudgetError{Held: a.held, Total: a.budget.total}
 	}
 	a.held += n
-	a.of.free -= n
+	a.budget.free -= n
 	return nil
 }
 
 // mayHold reports whether the account may hold a number of bytes, which leaves another number free.
 func (a *Account) mayHold(held, free int64) bool {
-	return held <= perRest*free && (held <= a.of.total/small || free >= a.of.total/reserved)
+	return held <= perRest*free && (held <= a.budget.total/small || free >= a.budget.total/reserved)
 }
 
 // Hold returns a holding of no bytes.

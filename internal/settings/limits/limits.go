@@ -93,12 +93,12 @@ func (b *bill) add(n int64) error {
 
 // nanoseconds reads a duration as the integer that encoding/json writes. This decoder has no default form for
 // durations.
-func nanoseconds(d *jsontext.Decoder, into *time.Duration) error {
+func nanoseconds(d *jsontext.Decoder, target *time.Duration) error {
 	var n int64
 	if err := json.UnmarshalDecode(d, &n); err != nil {
 		return err
 	}
-	*into = time.Duration(n)
+	*target = time.Duration(n)
 	return nil
 }
 

@@ -141,7 +141,7 @@ type informers struct {
 }
 
 // new implements [cache.Options.NewInformer].
-func (i informers) new(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
+func (i informers) new(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	source := toolscache.ToListerWatcherWithContext(from)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -152,7 +152,7 @@ func (i informers) new(from toolscache.ListerWatcher, object runtime.Object, res
 			return list, err
 		},
 		WatchFuncWithContext: source.WatchWithContext,
-	}, object, resync, by)
+	}, object, resync, indexers)
 }
 
 // onlyGoneRefuse reports whether at least one namespace refuses a list of this kind, and all namespaces
