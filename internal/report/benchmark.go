@@ -76,7 +76,7 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	d.fact("Load", Workload(b.Spec.Template))
 	d.fact("Headline", status.Headline)
 	d.fact("Clients", strconv.Itoa(max(int(b.Spec.Template.Clients.Count), 1)))
-	d.fact("Began", at(status.StartTime))
+	d.fact("Began", formatTime(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Space", spaceTaken(status.SpaceEfficiency))
 	return d
@@ -190,7 +190,7 @@ func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	}
 	for _, run := range b.Status.Runs {
 		table.Rows = append(table.Rows, []string{
-			strconv.Itoa(int(run.Number)), string(run.State), at(run.StartTime), "", figure.HumanDecimal(v1alpha1.MetricLatencyMax, run.StartSpread), run.Reason,
+			strconv.Itoa(int(run.Number)), string(run.State), formatTime(run.StartTime), "", figure.HumanDecimal(v1alpha1.MetricLatencyMax, run.StartSpread), run.Reason,
 		})
 	}
 	return table
@@ -239,7 +239,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 }
 
 // workOf formats the client I/O of an OSD, and the medians over the OSD and its peers.
-func workOf(w *archive.Work) (own, peers string) {
+func workOf(w *archive.Work) (work, peers string) {
 	if w == nil {
 		return "", ""
 	}

@@ -76,7 +76,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
 	c.line("axis", left, bottom, width-plotRight, bottom)
 	var marks []mark
 	for i, label := range []string{"50 %", "95 %", "99 %", "99.9 %", "longest"} {
-		marks = append(marks, mark{x.at(float64(i)), label})
+		marks = append(marks, mark{x.position(float64(i)), label})
 	}
 	c.bottomAxis(bottom+18, marks)
 	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
@@ -114,14 +114,14 @@ func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, l
 		class := fmt.Sprintf("stroke c%d", k.number%colours)
 		line := make([][2]float64, len(k.points))
 		for j, p := range k.points {
-			line[j] = [2]float64{x.at(p.x), y.at(p.value)}
+			line[j] = [2]float64{x.position(p.x), y.position(p.value)}
 			if p.low < p.high {
-				c.line(class, x.at(p.x), y.at(p.low), x.at(p.x), y.at(p.high))
+				c.line(class, x.position(p.x), y.position(p.low), x.position(p.x), y.position(p.high))
 			}
 		}
 		c.path(class, line)
 		for _, p := range k.points {
-			c.marker("dot", k.number, x.at(p.x), y.at(p.value), k.name+": "+figure.Human(metric, p.value))
+			c.marker("dot", k.number, x.position(p.x), y.position(p.value), k.name+": "+figure.Human(metric, p.value))
 		}
 	}
 	return c.legend(names, numbers, left, legend)
@@ -179,19 +179,19 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram, width float64)
 	x := scale{low: seconds(first - 1), high: seconds(last + 2), from: left, to: width - plotRight, log: true}
 	y := scale{low: 0, high: 110 * float64(most) / float64(total), from: bottom, to: top}
 	for _, v := range y.ticks(1) {
-		c.line("grid", left, y.at(v), width-plotRight, y.at(v))
-		c.text("soft", "end", left-8, y.at(v)+4, fmt.Sprintf("%g %%", v))
+		c.line("grid", left, y.position(v), width-plotRight, y.position(v))
+		c.text("soft", "end", left-8, y.position(v)+4, fmt.Sprintf("%g %%", v))
 	}
 	for i := first; i <= last; i++ {
 		share := 100 * float64(counts[i]) / float64(total)
-		from, to := x.at(seconds(i)), x.at(seconds(i+1))
+		from, to := x.position(seconds(i)), x.position(seconds(i+1))
 		title := fmt.Sprintf("%s to %s: %.2f %%", figure.Human(v1alpha1.MetricLatencyP99, seconds(i)), figure.Human(v1alpha1.MetricLatencyP99, seconds(i+1)), share)
-		c.rect("bar c1", from, y.at(share), to-from-1, bottom-y.at(share), title)
+		c.rect("bar c1", from, y.position(share), to-from-1, bottom-y.position(share), title)
 	}
 	c.line("axis", left, bottom, width-plotRight, bottom)
 	var marks []mark
 	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.at(v), figure.Human(v1alpha1.MetricLatencyP99, v)})
+		marks = append(marks, mark{x.position(v), figure.Human(v1alpha1.MetricLatencyP99, v)})
 	}
 	c.bottomAxis(bottom+18, marks)
 	return &Plot{
@@ -242,23 +242,23 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 	y := spanning(values, bottom, top, false)
 	c.leftAxis(y, metric)
 	if hasAll && all.low < all.high {
-		c.rect("band", left, y.at(all.high), width-plotRight-left, y.at(all.low)-y.at(all.high), "95 % interval of a typical run")
+		c.rect("band", left, y.position(all.high), width-plotRight-left, y.position(all.low)-y.position(all.high), "95 % interval of a typical run")
 	}
 	c.line("axis", left, bottom, width-plotRight, bottom)
 	marks := make([]mark, len(runs))
 	for i, run := range runs {
-		at := x.at(float64(i + 1))
-		marks[i] = mark{at, fmt.Sprintf("run %d", run.Number)}
+		position := x.position(float64(i + 1))
+		marks[i] = mark{position, fmt.Sprintf("run %d", run.Number)}
 		v, ok := valueOf(run, p.Name, metric)
 		if !ok {
-			c.cross(at, bottom-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
+			c.cross(position, bottom-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
 			continue
 		}
 		class := "dot"
 		if run.State != v1alpha1.RunValid {
 			class = "hollow"
 		}
-		c.marker(class, number%colours, at, y.at(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
+		c.marker(class, number%colours, position, y.position(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
 	}
 	c.bottomAxis(bottom+18, marks)
 	return &Plot{
@@ -324,7 +324,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 	c.leftAxis(y, metric)
 	var marks []mark
 	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.at(v), fmt.Sprintf("%g s", v)})
+		marks = append(marks, mark{x.position(v), fmt.Sprintf("%g s", v)})
 	}
 	c.bottomAxis(bottom+18, marks)
 	names, numbers := make([]string, len(curves)), make([]int, len(curves))
@@ -332,7 +332,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		names[i], numbers[i] = k.name, k.number%colours
 		line := make([][2]float64, len(k.points))
 		for j, p := range k.points {
-			line[j] = [2]float64{x.at(p.x), y.at(p.value)}
+			line[j] = [2]float64{x.position(p.x), y.position(p.value)}
 		}
 		c.path(fmt.Sprintf("stroke c%d", k.number%colours), line)
 	}

@@ -105,7 +105,7 @@ type scale struct {
 	log                 bool
 }
 
-func (s scale) at(v float64) float64 {
+func (s scale) position(v float64) float64 {
 	low, high := s.low, s.high
 	if s.log {
 		v, low, high = math.Log(v), math.Log(low), math.Log(high)
@@ -200,12 +200,12 @@ func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
 	const left = plotLeft
 	right := c.width - plotRight
 	for _, v := range s.ticks(unitOf(metric, s.high)) {
-		c.line("grid", left, s.at(v), right, s.at(v))
+		c.line("grid", left, s.position(v), right, s.position(v))
 		label := "0"
 		if v > 0 {
 			label = figure.Human(metric, v)
 		}
-		c.text("soft", "end", left-8, s.at(v)+4, label)
+		c.text("soft", "end", left-8, s.position(v)+4, label)
 	}
 }
 
@@ -214,8 +214,8 @@ func widthOf(text string) float64 { return 6.8 * float64(len([]rune(text))) }
 
 // mark is a label at a position of an axis.
 type mark struct {
-	at   float64
-	text string
+	position float64
+	text     string
 }
 
 // bottomAxis draws the labels of a horizontal axis, without those that would overlap the one before or leave the picture.
@@ -223,11 +223,11 @@ func (c *canvas) bottomAxis(y float64, marks []mark) {
 	end := 0.0
 	for _, m := range marks {
 		half := widthOf(m.text) / 2
-		if m.at-half < end || m.at+half > c.width {
+		if m.position-half < end || m.position+half > c.width {
 			continue
 		}
-		c.text("soft", "middle", m.at, y, m.text)
-		end = m.at + half + 6
+		c.text("soft", "middle", m.position, y, m.text)
+		end = m.position + half + 6
 	}
 }
 

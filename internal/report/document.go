@@ -123,7 +123,7 @@ func (d *Document) CSV() ([]byte, error) { return medium.CSV(d.Figures) }
 // FileName returns a file name for the report, with the given ending.
 func (d *Document) FileName(ending string) string { return d.Name + "." + ending }
 
-func at(t *metav1.Time) string {
+func formatTime(t *metav1.Time) string {
 	if t == nil {
 		return ""
 	}

@@ -20,8 +20,8 @@ func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Clean after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	backfills := &Table{Header: []string{"Run", "Marked out after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
-	for _, of := range outagesOf(runs) {
-		d, run := of.result, strconv.Itoa(int(of.run))
+	for _, entry := range outagesOf(runs) {
+		d, run := entry.result, strconv.Itoa(int(entry.run))
 		recovered := ""
 		if d.RecoveredObjects != nil {
 			recovered = strconv.FormatInt(*d.RecoveredObjects, 10)

@@ -46,7 +46,7 @@ func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
 	c.line("axis", x.from, bottom, x.to, bottom)
 	var marks []mark
 	for minute := 0; float64(minute*60) < end; minute++ {
-		marks = append(marks, mark{x.at(float64(60 * minute)), fmt.Sprintf("%d min", minute)})
+		marks = append(marks, mark{x.position(float64(60 * minute)), fmt.Sprintf("%d min", minute)})
 	}
 	c.bottomAxis(bottom+16, marks)
 	if windows {
@@ -54,7 +54,7 @@ func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
 	} else {
 		points := make([][2]float64, len(rates))
 		for i, rate := range rates {
-			points[i] = [2]float64{x.at(float64(i) + 0.5), y.at(rate)}
+			points[i] = [2]float64{x.position(float64(i) + 0.5), y.position(rate)}
 		}
 		c.path("throughput", points)
 	}
@@ -97,7 +97,7 @@ func (c *canvas) drawFigures(s *archive.SwitchedSession, x, y scale) {
 			continue
 		}
 		change := s.Evidence.Record.Switches[i]
-		c.path("throughput", [][2]float64{{x.at((change.Acknowledged + s.Evidence.Plan.Timing.WashOut).Seconds()), y.at(w.Figure)}, {x.at(change.Ended.Seconds()), y.at(w.Figure)}})
+		c.path("throughput", [][2]float64{{x.position((change.Acknowledged + s.Evidence.Plan.Timing.WashOut).Seconds()), y.position(w.Figure)}, {x.position(change.Ended.Seconds()), y.position(w.Figure)}})
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"
 		}
-		from, to := x.at((w.Acknowledged + washOut).Seconds()), x.at(w.Ended.Seconds())
+		from, to := x.position((w.Acknowledged + washOut).Seconds()), x.position(w.Ended.Seconds())
 		name := fmt.Sprintf("setting %d", w.Setting)
 		if w.Setting < len(s.Configurations) {
 			name = s.Configurations[w.Setting]

@@ -89,7 +89,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Load", Workload(s.Spec.Template))
 	d.fact("Best", strings.TrimSpace(status.Best+" "+string(status.Effect)))
 	d.fact("Objective", fmt.Sprintf("%s, better by at least %s", FigureName(s.Spec.Objective.MetricReference), minimumEffect(s)))
-	d.fact("Began", at(status.StartTime))
+	d.fact("Began", formatTime(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Trials", Census(ledger))
 	d.fact("Verdict holds for", ScopeOf(s.Status.Scope))

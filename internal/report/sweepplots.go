@@ -82,21 +82,21 @@ func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
 		values = append(values, e.ratio, max(e.low, e.ratio/4), min(e.up, e.ratio*4))
 	}
 	x := spanning(values, left, right, true)
-	c.rect("band", x.at(1/equal), 14, x.at(equal)-x.at(1/equal), bottom-14, "within the equivalence margin")
+	c.rect("band", x.position(1/equal), 14, x.position(equal)-x.position(1/equal), bottom-14, "within the equivalence margin")
 	var marks []mark
 	for _, v := range x.ticks(1) {
-		c.line("grid", x.at(v), 14, x.at(v), bottom)
-		marks = append(marks, mark{x.at(v), strconv.FormatFloat(v, 'g', 3, 64)})
+		c.line("grid", x.position(v), 14, x.position(v), bottom)
+		marks = append(marks, mark{x.position(v), strconv.FormatFloat(v, 'g', 3, 64)})
 	}
 	c.bottomAxis(bottom+16, marks)
-	c.line("axis", x.at(1), 14, x.at(1), bottom)
-	c.line("mark", x.at(margin), 14, x.at(margin), bottom)
+	c.line("axis", x.position(1), 14, x.position(1), bottom)
+	c.line("mark", x.position(margin), 14, x.position(margin), bottom)
 	for i, e := range all {
 		y := row*float64(i+1) - (row-30)/2
 		name := fmt.Sprintf("%s: %.3f%s, %s", e.name, e.ratio, e.interval, e.verdict)
 		class := fmt.Sprintf("stroke c%d", e.index%colours)
-		c.line(class, max(x.at(e.low), left), y, min(x.at(e.up), right), y)
-		c.marker("dot", e.index, x.at(e.ratio), y, name)
+		c.line(class, max(x.position(e.low), left), y, min(x.position(e.up), right), y)
+		c.marker("dot", e.index, x.position(e.ratio), y, name)
 		outcome := fmt.Sprintf("%.3f  %s", e.ratio, e.verdict)
 		if narrow {
 			c.text("soft", "end", right, y-14, outcome)
@@ -134,7 +134,7 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, width float6
 	var baseline [][2]float64
 	for i, e := range ledger {
 		if e.Configuration == 0 && e.Counts() && len(e.Values) > 0 {
-			baseline = append(baseline, [2]float64{x.at(float64(i + 1)), y.at(e.Values[0])})
+			baseline = append(baseline, [2]float64{x.position(float64(i + 1)), y.position(e.Values[0])})
 		}
 	}
 	c.path("drift", baseline)
@@ -156,12 +156,12 @@ func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float6
 		if i > 0 && e.Block == ledger[i-1].Block && e.Attempt == ledger[i-1].Attempt {
 			continue
 		}
-		at := x.at(float64(i) + 0.5)
+		position := x.position(float64(i) + 0.5)
 		if i > 0 {
-			c.line("grid", at, top, at, bottom)
+			c.line("grid", position, top, position, bottom)
 		}
 		name := fmt.Sprintf("block %d", e.Block)
-		marks = append(marks, mark{at + 3 + widthOf(name)/2, name})
+		marks = append(marks, mark{position + 3 + widthOf(name)/2, name})
 	}
 	c.bottomAxis(bottom+16, marks)
 }
@@ -172,17 +172,17 @@ func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, 
 	for i, e := range ledger {
 		name := nameOf(s, e.Configuration)
 		seen[e.Configuration] = true
-		at := x.at(float64(i + 1))
+		position := x.position(float64(i + 1))
 		title := fmt.Sprintf("trial %d, block %d: %s, %s", i+1, e.Block, name, e.Validity())
 		if len(e.Values) == 0 {
-			c.cross(at, y.from-8, title)
+			c.cross(position, y.from-8, title)
 			continue
 		}
 		class := "dot"
 		if !e.Counts() {
 			class = "hollow"
 		}
-		c.marker(class, e.Configuration, at, y.at(e.Values[0]), title+", "+figure.Human(s.Spec.Objective.Metric, e.Values[0]))
+		c.marker(class, e.Configuration, position, y.position(e.Values[0]), title+", "+figure.Human(s.Spec.Objective.Metric, e.Values[0]))
 	}
 	for _, index := range slices.Sorted(maps.Keys(seen)) {
 		names, numbers = append(names, nameOf(s, index)), append(numbers, index)

@@ -120,14 +120,14 @@ func (m *Match) Add(session string, run *archive.Run) {
 		}
 		return
 	}
-	of := figure.ReferenceRun{Session: session, Start: run.SessionTime, Figures: map[v1alpha1.PhaseName][]figure.Figure{}}
+	referenceRun := figure.ReferenceRun{Session: session, Start: run.SessionTime, Figures: map[v1alpha1.PhaseName][]figure.Figure{}}
 	for _, p := range run.Phases {
 		digest, measured := m.workload.Digests[p.Name]
 		if p.Observation != nil && measured && (digest == AnySpec || digest == p.SpecDigest) {
-			of.Figures[p.Name] = p.Observation.Figures
+			referenceRun.Figures[p.Name] = p.Observation.Figures
 		}
 	}
-	m.runs = append(m.runs, of)
+	m.runs = append(m.runs, referenceRun)
 }
 
 // otherWorkload returns the first difference between the workload of a run and the Workload of the Match that

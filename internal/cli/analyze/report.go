@@ -140,8 +140,8 @@ func newRunEntry(r run, paired bool) runEntry {
 
 func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 	out := candidateEntry{summary: s, ComparedRuns: a.Runs, Verdict: string(a.Verdict), Reason: a.Sentence()}
-	for _, why := range a.Reasons {
-		out.Reasons = append(out.Reasons, newReasonEntry(why))
+	for _, reason := range a.Reasons {
+		out.Reasons = append(out.Reasons, newReasonEntry(reason))
 	}
 	if a.Runs > 0 {
 		out.Ratio = finite(a.Ratio)

@@ -87,7 +87,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 		return err
 	}
 	w := &waiting{
-		out: out, what: object.StateOf(found).Kind.Name + " " + namespace + "/" + name,
+		out: out, subject: object.StateOf(found).Kind.Name + " " + namespace + "/" + name,
 		abandoned: found.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true",
 	}
 	if err := end(ctx, c, found, w); err != nil {
@@ -98,7 +98,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	case w.failed != nil:
 		return w.failed
 	case err != nil && ctx.Err() != nil:
-		return object.Unfinishedf(err, "%s still exists: %w; the operator continues; its last message: %s", w.what, err, w.last)
+		return object.Unfinishedf(err, "%s still exists: %w; the operator continues; its last message: %s", w.subject, err, w.last)
 	case err == nil && w.left != "":
 		return exit.UnexpectedErrorf("not everything in Ceph is restored: %s", w.left)
 	}
@@ -124,22 +124,22 @@ func end(ctx context.Context, c client.Client, found client.Object, w *waiting) 
 	}
 	if state.Ended() && state.Restored().Status != metav1.ConditionFalse {
 		return fmt.Errorf("%s has ended, so there is nothing to cancel: \"kubectl delete -n %s %s/%s\" removes it with its results",
-			w.what, found.GetNamespace(), strings.ToLower(state.Kind.Name), found.GetName())
+			w.subject, found.GetNamespace(), strings.ToLower(state.Kind.Name), found.GetName())
 	}
 	uid := found.GetUID()
 	if err := c.Delete(ctx, found, client.Preconditions{UID: &uid}); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting %s: %w", w.what, err)
+		return fmt.Errorf("deleting %s: %w", w.subject, err)
 	}
-	w.tell(w.what + " is being deleted.")
+	w.tell(w.subject + " is being deleted.")
 	return w.failed
 }
 
 // waiting follows the deletion, and prints a line whenever the operator's message changes.
 type waiting struct {
-	out    io.Writer
-	what   string
-	last   string
-	failed error
+	out     io.Writer
+	subject string
+	last    string
+	failed  error
 	// abandoned says that a user has abandoned the restore, with an annotation.
 	abandoned bool
 	// left describes the changes to Ceph that the operator will not restore; "" without such changes.
@@ -156,12 +156,12 @@ func (w *waiting) tell(text string) {
 
 func (w *waiting) look(now client.Object) bool {
 	if now == nil {
-		text := w.what + " is deleted, with everything that it created. The operator has restored all settings."
+		text := w.subject + " is deleted, with everything that it created. The operator has restored all settings."
 		if w.abandoned {
 			w.left = "the restore was abandoned: the events in its namespace name what was not restored"
 		}
 		if w.left != "" {
-			text = w.what + " is deleted."
+			text = w.subject + " is deleted."
 		}
 		w.tell(text)
 		return true

@@ -116,19 +116,19 @@ func SampleFile(t testing.TB, name string) string {
 
 // Sample reads a sample of config/samples, and sets a UID, a generation and a creation time, as the
 // API server does.
-func Sample[T client.Object](t testing.TB, name string, into T) T {
+func Sample[T client.Object](t testing.TB, name string, target T) T {
 	t.Helper()
 	text, err := os.ReadFile(SampleFile(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.UnmarshalStrict(text, into); err != nil {
+	if err := yaml.UnmarshalStrict(text, target); err != nil {
 		t.Fatal(err)
 	}
-	into.SetUID("4f6b2e0c-0000-4000-8000-000000000001")
-	into.SetGeneration(1)
-	into.SetCreationTimestamp(metav1.NewTime(Morning(0)))
-	return into
+	target.SetUID("4f6b2e0c-0000-4000-8000-000000000001")
+	target.SetGeneration(1)
+	target.SetCreationTimestamp(metav1.NewTime(Morning(0)))
+	return target
 }
 
 // Sweep returns a sweep of config/samples. Its status shows that the operator has observed its run ID.
@@ -200,19 +200,19 @@ func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep
 	}
 	trial := regexp.MustCompile(`: (\{"number":.*\})$`)
 	var plan, status []string
-	into := &plan
+	section := &plan
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		if match := trial.FindStringSubmatch(line); match != nil {
 			s.Status.Trials = append(s.Status.Trials, v1alpha1.Trial{})
 			unmarshal(t, match[1:], &s.Status.Trials[len(s.Status.Trials)-1])
-			into = nil
+			section = nil
 		}
 		if line == "status:" {
-			into = &status
+			section = &status
 		}
-		if into != nil {
-			*into = append(*into, line)
+		if section != nil {
+			*section = append(*section, line)
 		}
 	}
 	unmarshal(t, plan, &s.Status)

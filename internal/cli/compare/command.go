@@ -144,7 +144,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 func kindsHelp() string {
 	var lines []string
 	for _, k := range kinds() {
-		lines = append(lines, fmt.Sprintf("  %-13s %s", k.name, k.what))
+		lines = append(lines, fmt.Sprintf("  %-13s %s", k.name, k.description))
 	}
 	return strings.Join(lines, "\n")
 }

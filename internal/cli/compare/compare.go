@@ -122,11 +122,11 @@ func differences(a, b side) ([]string, error) {
 func specDifferences(a, b side) []string {
 	var all []string
 	digests := func(s side) map[v1alpha1.PhaseName]string {
-		of := map[v1alpha1.PhaseName]string{}
+		byPhase := map[v1alpha1.PhaseName]string{}
 		for _, phase := range s.runs[0].Phases {
-			of[phase.Name] = phase.SpecDigest
+			byPhase[phase.Name] = phase.SpecDigest
 		}
-		return of
+		return byPhase
 	}
 	ofA, ofB := digests(a), digests(b)
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {

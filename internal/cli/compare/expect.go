@@ -15,9 +15,9 @@ type expectation = difference.Expectation
 // kind is a kind of difference that --expect-difference accepts.
 type kind struct {
 	name string
-	// what describes the kind in help.
-	what  string
-	lines *regexp.Regexp
+	// description describes the kind in help.
+	description string
+	lines       *regexp.Regexp
 }
 
 // kinds returns all kinds. A test checks that they cover every field of an environment.

@@ -132,7 +132,7 @@ func (r *regression) expectations(b side, phase v1alpha1.PhaseName, against stri
 	var all []v1alpha1.Expectation
 	for _, direction := range figure.Directions() {
 		for _, metric := range figure.Metrics() {
-			if !slices.Contains(r.metrics, metric) || !has(b, phase, direction, metric) {
+			if !slices.Contains(r.metrics, metric) || !hasFigure(b, phase, direction, metric) {
 				continue
 			}
 			all = append(all, v1alpha1.Expectation{
@@ -144,8 +144,8 @@ func (r *regression) expectations(b side, phase v1alpha1.PhaseName, against stri
 	return all
 }
 
-// has reports whether a run of a side has a figure.
-func has(s side, phase v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) bool {
+// hasFigure reports whether a run of a side has a figure.
+func hasFigure(s side, phase v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) bool {
 	return slices.ContainsFunc(s.runs, func(run *archive.Run) bool {
 		return slices.ContainsFunc(run.Phases, func(p archive.Phase) bool {
 			if p.Name != phase || p.Observation == nil {

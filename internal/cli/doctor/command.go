@@ -177,12 +177,12 @@ func (e *examination) found(topic string, state State, text, fix string) {
 
 // unreadable adds a finding about an object that cannot be read. Its state is Unknown if the caller
 // lacks the permission, because that is not a problem by itself. Otherwise the state is Wrong.
-func (e *examination) unreadable(topic, what string, err error) {
+func (e *examination) unreadable(topic, subject string, err error) {
 	state := Wrong
 	if apierrors.IsForbidden(err) {
 		state = Unknown
 	}
-	e.found(topic, state, fmt.Sprintf("%s cannot be read: %v", what, err), "")
+	e.found(topic, state, fmt.Sprintf("%s cannot be read: %v", subject, err), "")
 }
 
 func write(out io.Writer, findings []Finding, format string) error {

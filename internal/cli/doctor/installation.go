@@ -61,30 +61,30 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 // deployment examines the operator's Deployment. It returns the first one if several exist, and nil if
 // the list is empty or cannot be read.
 func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Deployment {
-	const about = "Operator"
+	const topic = "Operator"
 	switch {
 	case err != nil:
-		e.unreadable(about, "The Deployments of namespace "+e.operator, err)
+		e.unreadable(topic, "The Deployments of namespace "+e.operator, err)
 		return nil
 	case len(all) == 0:
-		e.found(about, Wrong, fmt.Sprintf("There is no operator in namespace %s.", e.operator),
+		e.found(topic, Wrong, fmt.Sprintf("There is no operator in namespace %s.", e.operator),
 			e.fix("list clusters and benchmarkNamespaces", deploy)+"\nor name its namespace with --operator-namespace")
 		return nil
 	}
 	if len(all) > 1 {
-		e.found(about, Wrong, fmt.Sprintf("There are %d Deployments of the operator in namespace %s.", len(all), e.operator), "delete all but one")
+		e.found(topic, Wrong, fmt.Sprintf("There are %d Deployments of the operator in namespace %s.", len(all), e.operator), "delete all but one")
 	}
 	d := &all[0]
 	where := fmt.Sprintf("kubectl -n %s describe deployment %s", d.Namespace, d.Name)
 	switch {
 	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
-		e.found(about, Wrong, "It is scaled to 0 replicas.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
+		e.found(topic, Wrong, "It is scaled to 0 replicas.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
 	case d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas:
-		e.found(about, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(images(d), ", ")), "")
+		e.found(topic, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(images(d), ", ")), "")
 	case d.Status.ReadyReplicas > 0:
-		e.found(about, Note, "It is being rolled out.", where)
+		e.found(topic, Note, "It is being rolled out.", where)
 	default:
-		e.found(about, Wrong, "It is not ready.", where+fmt.Sprintf("\nkubectl -n %s logs deployment/%s --all-containers --tail=50", d.Namespace, d.Name))
+		e.found(topic, Wrong, "It is not ready.", where+fmt.Sprintf("\nkubectl -n %s logs deployment/%s --all-containers --tail=50", d.Namespace, d.Name))
 	}
 	return d
 }
@@ -149,31 +149,31 @@ func (e *examination) may(ctx context.Context, r right, verb string) (bool, erro
 
 // settings examines the operator config. It returns nil if the config cannot be read or is invalid.
 func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *settings.Settings {
-	const about = "Settings"
+	const topic = "Settings"
 	if d == nil {
-		e.found(about, Unknown, "They are unknown without the operator.", "")
+		e.found(topic, Unknown, "They are unknown without the operator.", "")
 		return nil
 	}
 	key := client.ObjectKey{Namespace: d.Namespace, Name: configMapOf(d)}
 	cm := &corev1.ConfigMap{}
 	switch err := e.client.Get(ctx, key, cm); {
 	case key.Name == "":
-		e.found(about, Wrong, "The operator has no volume named config with a ConfigMap.", e.fix("", deploy))
+		e.found(topic, Wrong, "The operator has no volume named config with a ConfigMap.", e.fix("", deploy))
 		return nil
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, but the operator mounts it.", key), e.fix("", deploy))
+		e.found(topic, Wrong, fmt.Sprintf("There is no ConfigMap %s, but the operator mounts it.", key), e.fix("", deploy))
 		return nil
 	case err != nil:
-		e.unreadable(about, fmt.Sprintf("ConfigMap %s", key), err)
+		e.unreadable(topic, fmt.Sprintf("ConfigMap %s", key), err)
 		return nil
 	}
 	read, err := load(cm)
 	if err != nil {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.fix("correct clusters, options and images", "correct config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(topic, Wrong, fmt.Sprintf("ConfigMap %s: %v", key, err), e.fix("correct clusters, options and images", "correct config/manager/config.yaml, and apply it again: "+deploy))
 		return nil
 	}
 	if len(read.Clusters) == 0 {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key),
+		e.found(topic, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key),
 			e.fix("list a cluster in clusters, and a namespace in benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
 		return read
 	}
@@ -181,7 +181,7 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 	for i, c := range read.Clusters {
 		names[i] = c.Namespace + "/" + c.Name
 	}
-	e.found(about, OK, fmt.Sprintf("ConfigMap %s allows %s.", key, strings.Join(names, ", ")), "")
+	e.found(topic, OK, fmt.Sprintf("ConfigMap %s allows %s.", key, strings.Join(names, ", ")), "")
 	return read
 }
 

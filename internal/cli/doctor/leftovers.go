@@ -26,10 +26,10 @@ import (
 // journals examines the journals, which record settings that sweeps still have to restore, and OSDs
 // that are kept down.
 func (e *examination) journals(ctx context.Context) {
-	const about = "Journals"
+	const topic = "Journals"
 	all, err := journals.In(ctx, e.client, e.operator)
 	if err != nil {
-		e.unreadable(about, "The ConfigMaps of namespace "+e.operator, err)
+		e.unreadable(topic, "The ConfigMaps of namespace "+e.operator, err)
 		return
 	}
 	open := 0
@@ -37,7 +37,7 @@ func (e *examination) journals(ctx context.Context) {
 		switch j := found.Journal; {
 		case found.Err != nil:
 			open++
-			e.found(about, Wrong, found.Err.Error(), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", e.operator, found.Name))
+			e.found(topic, Wrong, found.Err.Error(), fmt.Sprintf("kubectl -n %s get configmap %s -o yaml", e.operator, found.Name))
 		case j.Done():
 		case j.IsOutage():
 			open++
@@ -48,7 +48,7 @@ func (e *examination) journals(ctx context.Context) {
 		}
 	}
 	if open == 0 {
-		e.found(about, OK, "Nothing in Ceph is left to restore.", "")
+		e.found(topic, OK, "Nothing in Ceph is left to restore.", "")
 	}
 }
 
@@ -91,10 +91,10 @@ func (e *examination) outage(j *tuning.Journal) {
 
 // locks examines the locks of the Ceph clusters and their holders.
 func (e *examination) locks(ctx context.Context) {
-	const about = "Locks"
+	const topic = "Locks"
 	list := &coordinationv1.LeaseList{}
 	if err := e.client.List(ctx, list, client.InNamespace(e.operator)); err != nil {
-		e.unreadable(about, "The Leases of namespace "+e.operator, err)
+		e.unreadable(topic, "The Leases of namespace "+e.operator, err)
 		return
 	}
 	// Only locks match this pattern; the Lease of the manager's leader election does not.
@@ -109,7 +109,7 @@ func (e *examination) locks(ctx context.Context) {
 		}
 	}
 	if held == 0 {
-		e.found(about, OK, "No Ceph cluster is locked.", "")
+		e.found(topic, OK, "No Ceph cluster is locked.", "")
 	}
 }
 

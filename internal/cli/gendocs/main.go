@@ -82,14 +82,14 @@ func documented(cmd *cobra.Command) bool {
 func anchor(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // hideConnection hides a command's flags that choose the cluster, and collects them.
-func hideConnection(cmd *cobra.Command, into *pflag.FlagSet) {
+func hideConnection(cmd *cobra.Command, flags *pflag.FlagSet) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[kube.AnnotationConnection] == nil {
 			return
 		}
 		f.Hidden = true
-		if into.Lookup(f.Name) == nil {
-			into.AddFlag(f)
+		if flags.Lookup(f.Name) == nil {
+			flags.AddFlag(f)
 		}
 	})
 }

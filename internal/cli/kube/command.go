@@ -20,14 +20,14 @@ func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 
 // AddOutput gives a command the flag --output, with completion. The flag accepts one of the
 // given formats, by default the first. Any other value ends the command with a usage error before it runs.
-func AddOutput(cmd *cobra.Command, into *string, formats ...string) {
+func AddOutput(cmd *cobra.Command, format *string, formats ...string) {
 	list := strings.Join(formats, ", ")
-	cmd.Flags().StringVarP(into, "output", "o", formats[0], list)
+	cmd.Flags().StringVarP(format, "output", "o", formats[0], list)
 	// The call fails only if the flag does not exist or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if !slices.Contains(formats, *into) {
-			return exit.UsageErrorf("--output %q: want one of %s", *into, list)
+		if !slices.Contains(formats, *format) {
+			return exit.UsageErrorf("--output %q: want one of %s", *format, list)
 		}
 		return nil
 	}

@@ -36,15 +36,15 @@ func NewConnection() *Connection { return &Connection{flags: genericclioptions.N
 
 // AddFlags adds the flags to a command.
 func (c *Connection) AddFlags(cmd *cobra.Command) {
-	own := pflag.NewFlagSet("connection", pflag.ContinueOnError)
-	c.flags.AddFlags(own)
-	own.VisitAll(func(f *pflag.Flag) {
+	flags := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	c.flags.AddFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) {
 		f.Annotations = map[string][]string{AnnotationConnection: {"true"}}
 		if f.Name == "cache-dir" {
 			f.DefValue = "~/.kube/cache" // With the user's home, help would differ between machines.
 		}
 	})
-	cmd.Flags().AddFlagSet(own)
+	cmd.Flags().AddFlagSet(flags)
 }
 
 // Connect creates a client from the flags, and returns the namespace that they choose.

@@ -182,11 +182,11 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 func (o *options) print(c client.Client, objects []client.Object, out io.Writer) error {
 	list := &corev1.List{Items: make([]runtime.RawExtension, len(objects))}
 	for i, item := range objects {
-		of, err := c.GroupVersionKindFor(item)
+		gvk, err := c.GroupVersionKindFor(item)
 		if err != nil {
 			return err
 		}
-		item.GetObjectKind().SetGroupVersionKind(of)
+		item.GetObjectKind().SetGroupVersionKind(gvk)
 		item.SetManagedFields(nil)
 		list.Items[i] = runtime.RawExtension{Object: item}
 	}

@@ -74,19 +74,19 @@ func phaseOf(task string) string {
 
 // heard is the last rate that a client reported, and when it arrived.
 type heard struct {
-	line progress.Line
-	at   time.Time
+	line    progress.Line
+	arrived time.Time
 }
 
 // merge adds up the rates of the clients whose task is that of the most recent report. It returns false
 // if all reports are older than the constant stale. It is a pure function.
-func merge(clients []heard, of int, now time.Time) (Figure, bool) {
-	clients = slices.DeleteFunc(slices.Clone(clients), func(h heard) bool { return now.Sub(h.at) > stale })
+func merge(clients []heard, expected int, now time.Time) (Figure, bool) {
+	clients = slices.DeleteFunc(slices.Clone(clients), func(h heard) bool { return now.Sub(h.arrived) > stale })
 	if len(clients) == 0 {
 		return Figure{}, false
 	}
-	latest := slices.MaxFunc(clients, func(a, b heard) int { return a.at.Compare(b.at) })
-	sum := Figure{Task: latest.line.Task, Of: max(of, len(clients))}
+	latest := slices.MaxFunc(clients, func(a, b heard) int { return a.arrived.Compare(b.arrived) })
+	sum := Figure{Task: latest.line.Task, Of: max(expected, len(clients))}
 	waited, silent := 0.0, false
 	for _, h := range clients {
 		if h.line.Task != sum.Task {

@@ -13,7 +13,7 @@ func now() time.Time { return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC) }
 
 // said returns a line that a client printed some time ago.
 func said(ago time.Duration, task string, elapsed time.Duration, mib, iops, latencySeconds float64) heard {
-	return heard{at: now().Add(-ago), line: progress.Line{
+	return heard{arrived: now().Add(-ago), line: progress.Line{
 		Task: task, Elapsed: elapsed,
 		Rate: parse.Rate{BytesPerSecond: mib * (1 << 20), OperationsPerSecond: iops, MeanLatencySeconds: latencySeconds},
 	}}

@@ -120,7 +120,7 @@ func (s *session) figure(now time.Time) Figure {
 		if failed != nil && err == nil {
 			err = failed
 		}
-		if !word.at.IsZero() {
+		if !word.arrived.IsZero() {
 			words = append(words, word)
 		}
 	}
@@ -213,7 +213,7 @@ func (one *follower) read(ctx context.Context, with *Follower, namespace, pod st
 	for {
 		text, err := lines.ReadSlice('\n')
 		if line, ok := progress.Parse(string(text)); ok && err == nil {
-			one.note(func() { one.last, one.err = heard{line: line, at: with.Now()}, nil })
+			one.note(func() { one.last, one.err = heard{line: line, arrived: with.Now()}, nil })
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // A line that exceeds the buffer is not from a runner, so it is skipped.
 			return

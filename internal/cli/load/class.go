@@ -60,23 +60,23 @@ func (l *Flags) fitVolumes(class string, all []corev1.PersistentVolume) error {
 	}
 	var sizes []resource.Quantity
 	for _, v := range all {
-		of := corev1.PersistentVolumeFilesystem
+		volumeMode := corev1.PersistentVolumeFilesystem
 		if v.Spec.VolumeMode != nil {
-			of = *v.Spec.VolumeMode
+			volumeMode = *v.Spec.VolumeMode
 		}
 		size := v.Spec.Capacity[corev1.ResourceStorage]
 		fits := l.volumeSize == "" || size.Cmp(*l.volume) >= 0
-		if v.Spec.StorageClassName == class && v.Status.Phase == corev1.VolumeAvailable && of == mode && fits {
+		if v.Spec.StorageClassName == class && v.Status.Phase == corev1.VolumeAvailable && volumeMode == mode && fits {
 			sizes = append(sizes, size)
 		}
 	}
 	if len(sizes) < int(l.clients) {
-		what := l.volumeMode + " volumes"
+		volumes := l.volumeMode + " volumes"
 		if l.volumeSize != "" {
-			what += " of " + l.volumeSize + " or more"
+			volumes += " of " + l.volumeSize + " or more"
 		}
 		return fmt.Errorf("StorageClass %s creates no volumes, and has %d available %s but needs %d: create more, release unused ones, or choose another size",
-			class, len(sizes), what, l.clients)
+			class, len(sizes), volumes, l.clients)
 	}
 	if l.volumeSize == "" {
 		slices.SortFunc(sizes, func(a, b resource.Quantity) int { return b.Cmp(a) })

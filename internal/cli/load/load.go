@@ -354,12 +354,12 @@ func (l *Flags) rbdBench() *v1alpha1.RBDBench {
 		ioType  v1alpha1.RBDBenchIOType
 		pattern v1alpha1.RBDBenchIOPattern
 	}
-	of := map[string]kind{
+	chosen := map[string]kind{
 		"write": {v1alpha1.RBDBenchWrite, v1alpha1.RBDBenchSeq}, "randwrite": {v1alpha1.RBDBenchWrite, v1alpha1.RBDBenchRand},
 		"read": {v1alpha1.RBDBenchRead, v1alpha1.RBDBenchSeq}, "randread": {v1alpha1.RBDBenchRead, v1alpha1.RBDBenchRand},
 		"readwrite": {v1alpha1.RBDBenchReadWrite, v1alpha1.RBDBenchSeq}, "randreadwrite": {v1alpha1.RBDBenchReadWrite, v1alpha1.RBDBenchRand},
 	}[l.mode]
-	phase := &v1alpha1.RBDBench{IOType: of.ioType, IOPattern: of.pattern, IOThreads: l.depth, Duration: l.length(), ReadPercent: l.reads()}
+	phase := &v1alpha1.RBDBench{IOType: chosen.ioType, IOPattern: chosen.pattern, IOThreads: l.depth, Duration: l.length(), ReadPercent: l.reads()}
 	if l.size != nil {
 		phase.IOSize = *l.size
 	}

@@ -83,7 +83,7 @@ func ConfigMaps(all []client.Object) []corev1.ConfigMap {
 // them. All ignores unknown fields, because the file may come from a later version of cephtune.
 func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
 
-func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
+func documents(path string, stdin io.Reader, options ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
 	text, err := wholefile.Read(path, stdin, limit)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptio
 	if err != nil {
 		return nil, err
 	}
-	decoder := serializer.NewCodecFactory(scheme, how...).UniversalDeserializer()
+	decoder := serializer.NewCodecFactory(scheme, options...).UniversalDeserializer()
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	var all []client.Object
 	for {

@@ -17,10 +17,10 @@ func Print(c client.Client, o runtime.Object, format string, out io.Writer) erro
 	if format == "json" {
 		printer = &printers.JSONPrinter{}
 	}
-	of, err := c.GroupVersionKindFor(o)
+	gvk, err := c.GroupVersionKindFor(o)
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	o.GetObjectKind().SetGroupVersionKind(of)
+	o.GetObjectKind().SetGroupVersionKind(gvk)
 	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, terminal.ForFile(out))
 }

@@ -145,10 +145,10 @@ func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 }
 
 // generateName returns the name prefix for a copy of an object that is made only for the plan.
-func generateName(of client.Object) string {
-	name := of.GetName()
+func generateName(original client.Object) string {
+	name := original.GetName()
 	if name == "" {
-		name = strings.TrimSuffix(of.GetGenerateName(), "-")
+		name = strings.TrimSuffix(original.GetGenerateName(), "-")
 	}
 	return strings.TrimRight(name[:min(len(name), longestName)], "-.") + "-plan-"
 }

@@ -19,45 +19,45 @@ const byHandPage = "https://github.com/cephtune/cephtune/blob/main/docs/safety.m
 // byHand returns the ceph command that restores a setting. If this version does not know the kind of
 // setting, byHand refers to byHandPage.
 func byHand(e tuning.Entry) string {
-	s, was := e.Setting, e.Original
+	s, original := e.Setting, e.Original
 	switch s.Kind {
 	case tuning.KindBalancer:
-		if was.Text == "false" {
+		if original.Text == "false" {
 			return "ceph balancer off"
 		}
 		return "ceph balancer on"
 	case tuning.KindScrubFlag:
 		verb := "unset"
-		if was.Set {
+		if original.Set {
 			verb = "set"
 		}
 		return fmt.Sprintf("ceph osd %s %s", verb, s.Option)
 	case tuning.KindNoUp:
 		return fmt.Sprintf("ceph osd unset-group %s osd.%d", s.Option, s.OSD)
 	case tuning.KindAutoscaler:
-		return fmt.Sprintf("ceph osd pool set %s pg_autoscale_mode %s", quoted(s.Pool), quoted(was.Text))
+		return fmt.Sprintf("ceph osd pool set %s pg_autoscale_mode %s", quoted(s.Pool), quoted(original.Text))
 	case tuning.KindPoolOption:
-		return fmt.Sprintf("ceph osd pool set %s %s %s", quoted(s.Pool), s.Option, quoted(poolValue(s.Option, was)))
+		return fmt.Sprintf("ceph osd pool set %s %s %s", quoted(s.Pool), s.Option, quoted(poolValue(s.Option, original)))
 	case tuning.KindConfig:
 		who := "osd"
 		if s.Mask != "" {
 			who += "/" + s.Mask
 		}
-		if !was.Set {
+		if !original.Set {
 			return fmt.Sprintf("ceph config rm %s %s", quoted(who), s.Option)
 		}
-		return fmt.Sprintf("ceph config set %s %s %s", quoted(who), s.Option, quoted(was.Text))
+		return fmt.Sprintf("ceph config set %s %s %s", quoted(who), s.Option, quoted(original.Text))
 	}
 	return "see " + byHandPage
 }
 
 // poolValue returns the argument of `osd pool set` that restores an option of a pool. For an option
 // that was unset, it returns the value that unsets the option, if Ceph has one.
-func poolValue(option string, was cephvalue.Value) string {
-	if value, possible := ceph.UnsetBy(option); !was.Set && possible {
+func poolValue(option string, original cephvalue.Value) string {
+	if value, possible := ceph.UnsetBy(option); !original.Set && possible {
 		return value
 	}
-	return was.Text
+	return original.Text
 }
 
 // quoted returns a word quoted for a shell.

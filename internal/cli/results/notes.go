@@ -50,14 +50,14 @@ func notes(runs []*archive.Run) ([]string, error) {
 // with the affected runs.
 func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	var order []string
-	about := map[string][]string{}
+	numbers := map[string][]string{}
 	note := func(run *archive.Run, text string) {
 		number := strconv.Itoa(int(run.Number))
-		if about[text] == nil {
+		if numbers[text] == nil {
 			order = append(order, text)
 		}
-		if !slices.Contains(about[text], number) {
-			about[text] = append(about[text], number)
+		if !slices.Contains(numbers[text], number) {
+			numbers[text] = append(numbers[text], number)
 		}
 	}
 	for _, run := range runs {
@@ -82,7 +82,7 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	}
 	lines := make([]string, len(order))
 	for i, text := range order {
-		lines[i] = fmt.Sprintf("%s, %s: %s", name, runWord(about[text]), text)
+		lines[i] = fmt.Sprintf("%s, %s: %s", name, runWord(numbers[text]), text)
 	}
 	return lines
 }
@@ -127,19 +127,19 @@ func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 // dataNote says in which state each run found the data of the phases; "" if no run has recorded that.
 func dataNote(runs []*archive.Run) string {
 	var order []v1alpha1.DataState
-	about := map[v1alpha1.DataState][]string{}
+	numbers := map[v1alpha1.DataState][]string{}
 	for _, run := range runs {
 		if run.InitialState == "" {
 			continue
 		}
-		if about[run.InitialState] == nil {
+		if numbers[run.InitialState] == nil {
 			order = append(order, run.InitialState)
 		}
-		about[run.InitialState] = append(about[run.InitialState], strconv.Itoa(int(run.Number)))
+		numbers[run.InitialState] = append(numbers[run.InitialState], strconv.Itoa(int(run.Number)))
 	}
 	var found []string
 	for _, state := range order {
-		found = append(found, fmt.Sprintf("in %s they %s (%s)", runWord(about[state]), report.Found(state), state))
+		found = append(found, fmt.Sprintf("in %s they %s (%s)", runWord(numbers[state]), report.Found(state), state))
 	}
 	if len(found) == 0 {
 		return ""

@@ -13,22 +13,22 @@ import (
 
 // invalidError is the API server's refusal of an object, with one message for each cause.
 type invalidError struct {
-	what   string
-	causes []metav1.StatusCause
-	flags  bool // the user typed flags
-	err    error
+	subject string
+	causes  []metav1.StatusCause
+	flags   bool // the user typed flags
+	err     error
 }
 
 // unchecked begins a cause that only says that others prevented further checks.
 const unchecked = "some validation rules were not checked"
 
 // invalid returns an invalidError if the API server refused an object because of its fields, otherwise nil.
-func invalid(what string, err error) error {
+func invalid(subject string, err error) error {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok || !apierrors.IsInvalid(err) || status.Status().Details == nil {
 		return nil
 	}
-	refused := &invalidError{what: what, err: err}
+	refused := &invalidError{subject: subject, err: err}
 	seen := map[string]bool{}
 	for _, cause := range status.Status().Details.Causes {
 		if seen[cause.Field] || strings.Contains(cause.Message, unchecked) {
@@ -59,9 +59,9 @@ func (e *invalidError) Error() string {
 	}
 	hint := words.Hint(e.err.Error())
 	if len(lines) == 1 {
-		return fmt.Sprintf("%s is refused: %s%s", e.what, lines[0], hint)
+		return fmt.Sprintf("%s is refused: %s%s", e.subject, lines[0], hint)
 	}
-	return fmt.Sprintf("%s is refused:\n- %s%s", e.what, strings.Join(lines, "\n- "), hint)
+	return fmt.Sprintf("%s is refused:\n- %s%s", e.subject, strings.Join(lines, "\n- "), hint)
 }
 
 func (e *invalidError) Unwrap() error { return e.err }

@@ -123,8 +123,8 @@ func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Objec
 }
 
 // AddDryRun adds --dry-run to a command. Without a value, the flag means client.
-func AddDryRun(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, "dry-run", NoDryRun, "none, client (print the object and change nothing; also without a value) or server (let the server check it, too)")
+func AddDryRun(flags *pflag.FlagSet, mode *string) {
+	flags.StringVar(mode, "dry-run", NoDryRun, "none, client (print the object and change nothing; also without a value) or server (let the server check it, too)")
 	flags.Lookup("dry-run").NoOptDefVal = "client"
 }
 

@@ -129,19 +129,19 @@ func (o *command) run(parent context.Context, kind object.Kind, name string, out
 
 func (o *command) change(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	state := object.StateOf(found)
-	what := state.Kind.Name + " " + client.ObjectKeyFromObject(found).String()
+	subject := state.Kind.Name + " " + client.ObjectKeyFromObject(found).String()
 	word := "to resume"
 	if o.suspend {
 		word = "to suspend"
 	}
 	if o.suspend && state.Ended() {
-		return fmt.Errorf("%s has ended already: there is nothing to suspend", what)
+		return fmt.Errorf("%s has ended already: there is nothing to suspend", subject)
 	}
-	sentence := fmt.Sprintf("%s is asked %s.", what, word)
+	sentence := fmt.Sprintf("%s is asked %s.", subject, word)
 	if state.Suspend == o.suspend {
-		sentence = fmt.Sprintf("%s was asked %s before.", what, word)
+		sentence = fmt.Sprintf("%s was asked %s before.", subject, word)
 	} else if err := o.patch(ctx, c, found); err != nil {
-		return fmt.Errorf("changing spec.suspend of %s: %w", what, err)
+		return fmt.Errorf("changing spec.suspend of %s: %w", subject, err)
 	}
 	switch {
 	case o.output != "table":
@@ -177,12 +177,12 @@ func (o *command) patch(ctx context.Context, c client.Client, found client.Objec
 
 // await prints the operator's messages until the object is suspended and restored, or has ended.
 func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
-	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
+	subject := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
 	last := "the operator has not seen it yet"
 	var failed error
 	err := object.Await(ctx, c, found, o.pace, func(now client.Object) bool {
 		if now == nil {
-			failed = fmt.Errorf("%s was deleted", what)
+			failed = fmt.Errorf("%s was deleted", subject)
 			return true
 		}
 		state := object.StateOf(now)
@@ -191,7 +191,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Ended() {
 			_, failed = terminal.Printf(out, "%s\n", cmp.Or(state.Restored().Message, ready.Message))
 			if failed == nil && state.Ended() && state.Failed() {
-				failed = fmt.Errorf("%s has failed meanwhile: %s", what, ready.Message)
+				failed = fmt.Errorf("%s has failed meanwhile: %s", subject, ready.Message)
 			}
 			return true
 		}
@@ -202,7 +202,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		return failed != nil
 	})
 	if err != nil && ctx.Err() != nil {
-		return object.Unfinishedf(err, "%s is not suspended yet: %w; its last message: %s", what, err, last)
+		return object.Unfinishedf(err, "%s is not suspended yet: %w; its last message: %s", subject, err, last)
 	}
 	if err != nil {
 		return err

@@ -131,8 +131,8 @@ func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
 		"rate-iops":  {"fio": v1alpha1.WorkloadRateIOPS},
 		"clients":    {"rados": v1alpha1.WorkloadClients, "rbd": v1alpha1.WorkloadClients, "fio": v1alpha1.WorkloadClients},
 	}
-	if of, known := fields[words.Flag(strings.ToLower(word))]; known {
-		return of[engine], true
+	if byEngine, known := fields[words.Flag(strings.ToLower(word))]; known {
+		return byEngine[engine], true
 	}
 	return "", false
 }
@@ -149,23 +149,23 @@ func (s setting) inPhase(phase v1alpha1.PhaseName) v1alpha1.Parameter {
 }
 
 // baseline reads the values of the baseline.
-func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.ParameterValue, error) {
+func baseline(given []string, varied []setting, engine string) (map[string]v1alpha1.ParameterValue, error) {
 	values := map[string]v1alpha1.ParameterValue{}
-	if len(given) > 0 && len(of) == 0 {
+	if len(given) > 0 && len(varied) == 0 {
 		return nil, exit.UsageErrorf("--baseline is for varied settings: of several StorageClasses, the first is the baseline")
 	}
 	for _, pair := range given {
 		name, text, found := strings.Cut(pair, "=")
 		field, _ := workload(name, engine)
-		i := slices.IndexFunc(of, func(s setting) bool { return s.name == name || s.field() != "" && s.field() == field })
+		i := slices.IndexFunc(varied, func(s setting) bool { return s.name == name || s.field() != "" && s.field() == field })
 		if !found || i < 0 {
-			return nil, exit.UsageErrorf("--baseline %q: want a varied setting and its value, such as %s=%s", pair, of[0].name, of[0].values[0])
+			return nil, exit.UsageErrorf("--baseline %q: want a varied setting and its value, such as %s=%s", pair, varied[0].name, varied[0].values[0])
 		}
-		value, err := of[i].value(text)
+		value, err := varied[i].value(text)
 		if err != nil {
 			return nil, err
 		}
-		values[of[i].name] = value
+		values[varied[i].name] = value
 	}
 	return values, nil
 }

@@ -102,10 +102,10 @@ var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inc
 
 // Colored returns text with all matches of the pattern words colored.
 func Colored(text string) string {
-	return words.ReplaceAllStringFunc(text, func(word string) string { return of(word) + word + reset })
+	return words.ReplaceAllStringFunc(text, func(word string) string { return colorOf(word) + word + reset })
 }
 
-func of(word string) string {
+func colorOf(word string) string {
 	switch word {
 	case string(v1alpha1.VerdictSuperior), string(v1alpha1.VerdictBetter), string(v1alpha1.VerdictEquivalent),
 		string(v1alpha1.BenchmarkPassed), string(v1alpha1.ConstraintKept), string(v1alpha1.ExpectationMet), "ok":

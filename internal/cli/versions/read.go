@@ -66,8 +66,8 @@ func (v *versions) read(ctx context.Context, from cluster, operator string) erro
 	return ctx.Err()
 }
 
-func (v *versions) unknown(what string, err error) {
-	v.Unknown = append(v.Unknown, fmt.Sprintf("%s: unknown, because %v", what, err))
+func (v *versions) unknown(component string, err error) {
+	v.Unknown = append(v.Unknown, fmt.Sprintf("%s: unknown, because %v", component, err))
 }
 
 func (v *versions) readAPI(ctx context.Context, c client.Reader) {

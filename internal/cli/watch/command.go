@@ -114,8 +114,8 @@ func newCommand(program string, with surroundings) *cobra.Command {
 }
 
 // AddLive adds the flag --live to a command.
-func AddLive(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "live", true, "show how fast the clients are while they measure, from the logs of their pods")
+func AddLive(cmd *cobra.Command, enabled *bool) {
+	cmd.Flags().BoolVar(enabled, "live", true, "show how fast the clients are while they measure, from the logs of their pods")
 }
 
 // read parses the arguments.
@@ -187,11 +187,11 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 		return nil, err
 	}
 	if end := shown.last.end; end == endFailed {
-		what := "has no result"
+		outcome := "has no result"
 		if shown.last.phase == v1alpha1.ReasonFailedOnVerdict {
-			what = "has failed"
+			outcome = "has failed"
 		}
-		return object, fmt.Errorf("%s %s %s: %s: %s", o.kind.Name, key, what, shown.last.phase, shown.last.message)
+		return object, fmt.Errorf("%s %s %s: %s: %s", o.kind.Name, key, outcome, shown.last.phase, shown.last.message)
 	}
 	return object, nil
 }
@@ -199,14 +199,14 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 // unfinished makes an interrupt or a timeout an error with an exit code of its own, which says that the object goes
 // on. It returns other errors unchanged.
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
-	at := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
+	detail := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
 	switch {
 	case errors.Is(err, cli.ErrInterrupted) && !o.quiet:
 		object := strings.ToLower(o.kind.Name) + "/" + key.Name
 		return cli.Unfinishedf(err, "%w, but %s goes on. To follow it again: kubectl cephtune watch %[2]s -n %[3]s. To end it: kubectl cephtune cancel %[2]s -n %[3]s%[4]s",
-			err, object, key.Namespace, at)
+			err, object, key.Namespace, detail)
 	case errors.Is(err, cli.ErrTimeout) || errors.Is(err, cli.ErrInterrupted):
-		return cli.Unfinishedf(err, "%s %s has not ended: %w%s", o.kind.Name, key, err, at)
+		return cli.Unfinishedf(err, "%s %s has not ended: %w%s", o.kind.Name, key, err, detail)
 	}
 	return err
 }

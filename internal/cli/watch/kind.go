@@ -57,8 +57,8 @@ func benchmarkKind() kind {
 }
 
 // following returns the description of a kind for following its objects.
-func following(of object.Kind) kind {
-	if k := benchmarkKind(); k.Name == of.Name {
+func following(followed object.Kind) kind {
+	if k := benchmarkKind(); k.Name == followed.Name {
 		return k
 	}
 	return sweepKind()
@@ -109,8 +109,8 @@ func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []meta
 	var v view
 	if progress != nil {
 		v.progress, v.step = progress.Summary, progress.Step
-		if at := progress.EstimatedCompletionTime; at != nil {
-			v.ends = at.Time
+		if estimate := progress.EstimatedCompletionTime; estimate != nil {
+			v.ends = estimate.Time
 		}
 	}
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)

@@ -54,7 +54,7 @@ type screen struct {
 	open  bool // the last line may be redrawn
 	// These are about the clients' rate.
 	figure  string    // the rate as text
-	told    time.Time // when the rate was last printed as a line
+	printed time.Time // when the rate was last printed as a line
 	unknown string    // the last printed text about why the rate is unknown
 }
 
@@ -105,22 +105,22 @@ func (s *screen) clients() live.Subject {
 
 // showSpeed shows the clients' rate, unless the last view names another benchmark. It ignores write
 // errors, because the next write of show reports them.
-func (s *screen) showSpeed(of live.Subject, f live.Figure) {
+func (s *screen) showSpeed(subject live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	width := s.to.width()
-	switch text := medium.Line(f.Text(of.Objective)); {
-	case of != s.last.clients:
+	switch text := medium.Line(f.Text(subject.Objective)); {
+	case subject != s.last.clients:
 	case f.Unknown != "":
 		s.explain(text, width)
 	case width > 0 && (text != "" || s.figure != ""):
 		s.figure = text
 		_ = s.draw(s.last, width, false)
-	case width == 0 && text != "" && s.now().Sub(s.told) >= liveEvery:
-		s.told = s.now()
+	case width == 0 && text != "" && s.now().Sub(s.printed) >= liveEvery:
+		s.printed = s.now()
 		v := s.last
 		v.live = text
-		_, _ = fmt.Fprintln(s.to.w, v.liveLine(s.told))
+		_, _ = fmt.Fprintln(s.to.w, v.liveLine(s.printed))
 	}
 }
 

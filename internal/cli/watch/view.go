@@ -112,8 +112,8 @@ func words(all ...string) []string {
 	return some
 }
 
-func onlyIf(so bool, text string) string {
-	if so {
+func onlyIf(condition bool, text string) string {
+	if condition {
 		return text
 	}
 	return ""

@@ -114,8 +114,8 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 				if kind.statistic != "" {
 					labels = append(labels, kind.statistic)
 				}
-				if told := decimals(nil, kind.name, result.Value, labels...); len(told) > 0 {
-					all = append(all, told)
+				if samples := decimals(nil, kind.name, result.Value, labels...); len(samples) > 0 {
+					all = append(all, samples)
 				}
 			}
 		}

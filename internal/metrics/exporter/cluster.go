@@ -116,8 +116,8 @@ type clusters struct {
 }
 
 type knownFSID struct {
-	fsid string
-	at   time.Time
+	fsid  string
+	taken time.Time
 }
 
 // look reads the facts about all clusters concurrently, until the context ends. It joins the errors of failed
@@ -171,7 +171,7 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	c.mu.Lock()
 	known, ok := c.fsids[ref]
 	c.mu.Unlock()
-	if ok && c.now().Sub(known.at) < fsidFor {
+	if ok && c.now().Sub(known.taken) < fsidFor {
 		return known.fsid, nil
 	}
 	info, err := c.rook.Cluster(ctx, ref)
@@ -186,7 +186,7 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fsids[ref] = knownFSID{fsid: info.FSID, at: c.now()}
+	c.fsids[ref] = knownFSID{fsid: info.FSID, taken: c.now()}
 	return info.FSID, nil
 }
 

@@ -95,7 +95,7 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 }
 
 // BenchmarkRecorded counts the runs that became invalid or failed between two statuses of a benchmark. The
-// argument why is the reason of the invalid run, in one word. BenchmarkRecorded ignores the benchmarks of
+// argument cause is the reason of the invalid run, in one word. BenchmarkRecorded ignores the benchmarks of
 // sweeps, because their runs count as runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmarkStatus, cause string) {
 	if e == nil || after.Trial != nil {
@@ -138,7 +138,7 @@ func newInvalidTrials(before, after *v1alpha1.CephTuningSweepStatus) []v1alpha1.
 	return reasons
 }
 
-// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed. The argument why is
+// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed. The argument reason is
 // the reason of an invalid run. A failed run has the reason of the condition Failed, or "Failed" without this
 // condition.
 func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, reason string) []string {
@@ -173,13 +173,13 @@ func failureOf(conditions []metav1.Condition) string {
 
 // newRestore returns the outcome of a restore that has just ended; "" if no restore has ended.
 func newRestore(before, after []metav1.Condition) string {
-	was, is := meta.FindStatusCondition(before, v1alpha1.ConditionRestored), meta.FindStatusCondition(after, v1alpha1.ConditionRestored)
+	previous, current := meta.FindStatusCondition(before, v1alpha1.ConditionRestored), meta.FindStatusCondition(after, v1alpha1.ConditionRestored)
 	final := []string{v1alpha1.ReasonAbandoned, v1alpha1.ReasonOSDsNotRestarted}
-	ended := is != nil && (is.Status == metav1.ConditionTrue || slices.Contains(final, is.Reason))
-	if !ended || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+	ended := current != nil && (current.Status == metav1.ConditionTrue || slices.Contains(final, current.Reason))
+	if !ended || previous != nil && previous.Status == current.Status && previous.Reason == current.Reason {
 		return ""
 	}
-	return is.Reason
+	return current.Reason
 }
 
 // roundTripper is a function that implements http.RoundTripper.
