@@ -37,8 +37,8 @@ type conversations struct {
 // daemon have separate conversations, because a question to the manager daemon has to wait while that daemon
 // is down.
 type counterpart struct {
-	at     Connection
-	daemon daemon
+	connection Connection
+	daemon     daemon
 }
 
 // conversation has at most one process at a time.
@@ -69,7 +69,7 @@ type interactive struct {
 func (c *CLI) converse(ctx context.Context, connection Connection, with daemon, question string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx)*2/3)
 	defer cancel()
-	talk := c.conversations.of(counterpart{connection, with})
+	talk := c.conversations.conversation(counterpart{connection, with})
 	if isUrgent(ctx) {
 		return nil, false // A change does not wait for other questions, and its process does not stay.
 	}
@@ -95,7 +95,7 @@ func timeFor(ctx context.Context) time.Duration {
 	return DefaultTimeout
 }
 
-func (c *conversations) of(key counterpart) *conversation {
+func (c *conversations) conversation(key counterpart) *conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.with[key] == nil {

@@ -153,7 +153,7 @@ func TestProcessesEnd(t *testing.T) {
 			if _, err := fmt.Sscan(processesOf(t)[0], &pid); err != nil {
 				t.Fatal(err)
 			}
-			end(cli, cli.conversations.of(counterpart{someone, "mon"}))
+			end(cli, cli.conversations.conversation(counterpart{someone, "mon"}))
 			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 				t.Errorf("process %d still exists: %v", pid, err)
 			}

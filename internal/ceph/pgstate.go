@@ -33,7 +33,7 @@ func (s PGState) IsClean() bool {
 			return false
 		}
 	}
-	return s.has("active") && s.has("clean")
+	return s.includes("active") && s.includes("clean")
 }
 
 // IsUnclean is the opposite of IsClean.
@@ -43,17 +43,17 @@ func (s PGState) IsUnclean() bool { return !s.IsClean() }
 // group counts as inactive, because its primary may be gone. A placement group that is active and remapped does
 // not count, because its temporary OSDs serve it. An unknown placement group does not count either.
 func (s PGState) IsInactive() bool {
-	return !s.IsUnknown() && (!s.has("active") || s.has("stale"))
+	return !s.IsUnknown() && (!s.includes("active") || s.includes("stale"))
 }
 
 // IsUnknown reports whether ceph-mgr does not know the state yet.
 func (s PGState) IsUnknown() bool { return s == unknownPG }
 
 // IsScrubbing reports whether the placement group is being scrubbed.
-func (s PGState) IsScrubbing() bool { return s.has("scrubbing") }
+func (s PGState) IsScrubbing() bool { return s.includes("scrubbing") }
 
 // IsTrimming reports whether snapshots of the placement group are being trimmed.
-func (s PGState) IsTrimming() bool { return s.has("snaptrim") }
+func (s PGState) IsTrimming() bool { return s.includes("snaptrim") }
 
 // IsRecovering reports whether Ceph moves data of the placement group, or will move data as soon as it can. In
 // some unclean states, such as inconsistent and peering, Ceph moves no data.
@@ -69,7 +69,7 @@ func (s PGState) IsRecovering() bool {
 	return false
 }
 
-func (s PGState) has(word string) bool {
+func (s PGState) includes(word string) bool {
 	return slices.Contains(strings.Split(string(s), "+"), word)
 }
 

@@ -187,7 +187,7 @@ func TestTheLongestIdleProcessEndsFirst(t *testing.T) {
 		}
 	}
 	runs := func(cluster int) bool {
-		return cli.conversations.of(counterpart{at(cluster), monitor}).process != nil
+		return cli.conversations.conversation(counterpart{at(cluster), monitor}).process != nil
 	}
 	for cluster := range room {
 		ask(cluster)

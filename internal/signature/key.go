@@ -52,11 +52,11 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 // Derive returns the key of 32 bytes for a role and some words. Keys for other roles or words reveal
 // nothing about this key. The words "a" and "b" give a different key than the single word "ab".
 func Derive(master []byte, role string, words ...string) ([]byte, error) {
-	var about strings.Builder
+	var input strings.Builder
 	for _, word := range append([]string{"cephtune", role}, words...) {
-		fmt.Fprintf(&about, "%d:%s,", len(word), word)
+		fmt.Fprintf(&input, "%d:%s,", len(word), word)
 	}
-	key, err := hkdf.Key(sha256.New, master, nil, about.String(), bytes)
+	key, err := hkdf.Key(sha256.New, master, nil, input.String(), bytes)
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of %s: %w", role, err)
 	}

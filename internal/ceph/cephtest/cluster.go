@@ -301,8 +301,8 @@ func (c *Cluster) verb(ctx context.Context, name string, connection ceph.Connect
 	return nil
 }
 
-func (c *Cluster) hook(of func(Behaviour) func(string) error) (hook func(string) error) {
-	c.Change(func(*Answers) { hook = of(c.Behaviour) })
+func (c *Cluster) hook(choose func(Behaviour) func(string) error) (hook func(string) error) {
+	c.Change(func(*Answers) { hook = choose(c.Behaviour) })
 	return hook
 }
 

@@ -157,7 +157,7 @@ func (f *Fake) PlacePGs(ctx context.Context, connection ceph.Connection, _ ceph.
 
 // place records upmaps, and moves the placement groups immediately.
 func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
-	into, err := a.OSDMap.Place(pool, pgs)
+	placed, err := a.OSDMap.Place(pool, pgs)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
 	}
 	a.PGs = slices.Clone(a.PGs)
 	for _, pg := range pgs {
-		id := pg.ID(into.ID)
+		id := pg.ID(placed.ID)
 		upmaps[id] = pg.OSDs
 		for i := range a.PGs {
 			if a.PGs[i].ID == id {

@@ -24,10 +24,10 @@ type Admission struct {
 
 // NewAdmission compiles a schema and its CEL rules, which takes a second. The argument root is set for the schema of
 // whole objects, and not for the schema of a field.
-func NewAdmission(t testing.TB, of *apiextensionsv1.JSONSchemaProps, root bool) *Admission {
+func NewAdmission(t testing.TB, props *apiextensionsv1.JSONSchemaProps, root bool) *Admission {
 	t.Helper()
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(of, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
 		t.Fatal(err)
 	}
 	structural, err := schema.NewStructural(internal)

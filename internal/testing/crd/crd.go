@@ -29,16 +29,16 @@ func Schema(t testing.TB, root, kind string) *apiextensionsv1.JSONSchemaProps {
 // Field returns the schema of a field, such as status.plan.refusals. "[]" after a field means its items.
 func Field(t testing.TB, schema *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
 	t.Helper()
-	at := *schema
+	current := *schema
 	for name := range strings.SplitSeq(path, ".") {
 		name, items := strings.CutSuffix(name, "[]")
-		field, known := at.Properties[name]
+		field, known := current.Properties[name]
 		if !known || items && field.Items == nil {
 			t.Fatalf("the schema has no field %s", path)
 		}
-		if at = field; items {
-			at = *field.Items.Schema
+		if current = field; items {
+			current = *field.Items.Schema
 		}
 	}
-	return at
+	return current
 }

@@ -78,9 +78,9 @@ func problemsOf(c corev1.Container) []string {
 	if security != nil && security.Capabilities != nil && len(security.Capabilities.Add) > 0 {
 		problems = append(problems, fmt.Sprintf("it adds capabilities %v", security.Capabilities.Add))
 	}
-	for _, what := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if _, requested := c.Resources.Requests[what]; !requested {
-			problems = append(problems, fmt.Sprintf("it requests no %s", what))
+	for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if _, requested := c.Resources.Requests[resource]; !requested {
+			problems = append(problems, fmt.Sprintf("it requests no %s", resource))
 		}
 	}
 	if _, limited := c.Resources.Limits[corev1.ResourceMemory]; !limited {

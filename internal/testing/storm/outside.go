@@ -108,16 +108,16 @@ type realStory struct {
 
 // carry carries out a call that fills an object or a list. The context of the call does not count, because it belongs to
 // the bubble.
-func (s *realStory) carry(into runtime.Object, do func(context.Context) error) error {
+func (s *realStory) carry(object runtime.Object, do func(context.Context) error) error {
 	if err := s.server.carry(do); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if meta.IsListType(into) {
-		return meta.EachListItem(into, s.translate)
+	if meta.IsListType(object) {
+		return meta.EachListItem(object, s.translate)
 	}
-	return s.translate(into)
+	return s.translate(object)
 }
 
 func (s *realStory) translate(o runtime.Object) error {

@@ -124,8 +124,8 @@ func (r *run) tellOne(t *testing.T, seed uint64) {
 		r.longest, r.slowest = lasted, seed
 	}
 	r.total.calls += o.calls
-	for what, n := range o.counts {
-		r.total.counts[what] += n
+	for event, n := range o.counts {
+		r.total.counts[event] += n
 	}
 	r.mu.Unlock()
 	if len(o.failures) > 0 {

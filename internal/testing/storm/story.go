@@ -351,11 +351,11 @@ func (s *Story) Again(name string) {
 }
 
 // Count counts something that happened, for the summary of all stories.
-func (s *Story) Count(what string) {
+func (s *Story) Count(event string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts[what]++
-	s.course = append(s.course, what)
+	s.counts[event]++
+	s.course = append(s.course, event)
 }
 
 // Note adds a line to the story.

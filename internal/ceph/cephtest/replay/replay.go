@@ -159,15 +159,15 @@ func (w World) Look(ctx context.Context, round Round) (map[string]string, error)
 	shows := map[string]string{}
 	looked := map[string]bool{}
 	for _, call := range round.Calls {
-		at := looksAt()[call.Verb]
-		if at == "" {
+		command := looksAt()[call.Verb]
+		if command == "" {
 			return nil, fmt.Errorf("no known command shows what %s changes", call.Verb)
 		}
-		if looked[at] {
+		if looked[command] {
 			continue
 		}
-		looked[at] = true
-		if err := w.lookAt(ctx, at, shows); err != nil {
+		looked[command] = true
+		if err := w.lookAt(ctx, command, shows); err != nil {
 			return nil, err
 		}
 	}
@@ -186,8 +186,8 @@ func looksAt() map[string]string {
 	}
 }
 
-func (w World) lookAt(ctx context.Context, what string, shows map[string]string) error {
-	switch what {
+func (w World) lookAt(ctx context.Context, command string, shows map[string]string) error {
+	switch command {
 	case "ConfigDump":
 		return w.lookAtConfig(ctx, shows)
 	case "OSDMap":
@@ -224,13 +224,13 @@ func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error 
 		return err
 	}
 	var options []string
-	for _, at := range Touched() {
+	for _, touched := range Touched() {
 		set := slices.IndexFunc(entries, func(e ceph.ConfigEntry) bool {
-			return e.Name == at.Option && ceph.ConfigWho{Section: e.Section, Mask: e.Mask} == w.who(at.Who)
+			return e.Name == touched.Option && ceph.ConfigWho{Section: e.Section, Mask: e.Mask} == w.who(touched.Who)
 		})
 		if set >= 0 {
-			shows[fmt.Sprintf("config %s %s", at.Who, at.Option)] = entries[set].Value
-			options = append(options, at.Option)
+			shows[fmt.Sprintf("config %s %s", touched.Who, touched.Option)] = entries[set].Value
+			options = append(options, touched.Option)
 		}
 	}
 	slices.Sort(options)
@@ -275,7 +275,7 @@ func lookAtPool(pool ceph.Pool, upmaps map[string][]int, shows map[string]string
 		}
 	}
 	for pg, osds := range upmaps {
-		if _, of := strings.CutPrefix(pg, fmt.Sprintf("%d.", pool.ID)); of && shows["upmaps"] == "" {
+		if _, inPool := strings.CutPrefix(pg, fmt.Sprintf("%d.", pool.ID)); inPool && shows["upmaps"] == "" {
 			shows["upmaps"] = fmt.Sprint(osds)
 		}
 	}

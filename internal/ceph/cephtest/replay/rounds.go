@@ -23,8 +23,8 @@ func Touched() []At {
 			}
 			who, _ := call.Args[0].(ceph.ConfigWho)
 			option, _ := call.Args[1].(string)
-			if at := (At{who, option}); !slices.Contains(all, at) {
-				all = append(all, at)
+			if entry := (At{who, option}); !slices.Contains(all, entry) {
+				all = append(all, entry)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func Touched() []At {
 
 // Who returns the section and the mask of an entry. If the mask stands for the class or the host of OSD 0, Who
 // replaces it by the mask with the name of that class or host.
-func (w World) Who(at At) ceph.ConfigWho { return w.who(at.Who) }
+func (w World) Who(entry At) ceph.ConfigWho { return w.who(entry.Who) }
 
 func osds() ceph.ConfigWho { return ceph.ConfigWho{Section: "osd"} }
 
