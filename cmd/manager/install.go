@@ -42,8 +42,8 @@ type installCheck struct {
 // run waits until all checks pass. If the context ends earlier, it returns the error of the failing check.
 func (c installCheck) run(ctx context.Context) error {
 	type step struct {
-		what  string
-		check func(context.Context) error
+		message string
+		check   func(context.Context) error
 	}
 	steps := []step{{"The API server knows CephBenchmark and CephTuningSweep.", c.crdsServed}}
 	if c.service != "" {
@@ -53,7 +53,7 @@ func (c installCheck) run(ctx context.Context) error {
 		if err := c.until(ctx, step.check); err != nil {
 			return err
 		}
-		if err := say(c.out, step.what); err != nil {
+		if err := say(c.out, step.message); err != nil {
 			return err
 		}
 	}

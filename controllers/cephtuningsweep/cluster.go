@@ -54,7 +54,7 @@ func (r *Reconciler) surveyed(ctx context.Context, seen pass, connection ceph.Co
 		return nil, err
 	}
 	s := &survey{
-		at: seen.now, help: map[string]ceph.OptionHelp{}, objects: owned.PoolObjects,
+		taken: seen.now, help: map[string]ceph.OptionHelp{}, objects: owned.PoolObjects,
 		owned: tuning.Owned{PoolParameters: owned.PoolParameters, CephConfig: owned.CephConfig},
 	}
 	for _, option := range tuning.HelpFor(settingsOf(sweepspec.Changes(&seen.sweep.Spec, nil))) {

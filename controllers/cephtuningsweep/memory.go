@@ -82,7 +82,7 @@ type slotMemory struct {
 
 // survey has facts that are read once for all runs, or again after asksAgain has dropped them.
 type survey struct {
-	at      time.Time // time of the survey
+	taken   time.Time // time of the survey
 	help    map[string]ceph.OptionHelp
 	owned   tuning.Owned
 	objects map[string]string // CephBlockPools by pool

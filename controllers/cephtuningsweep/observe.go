@@ -102,7 +102,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep, p
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)
 	}
-	seen.switches = r.loops.has(client.ObjectKeyFromObject(s))
+	seen.switches = r.loops.contains(client.ObjectKeyFromObject(s))
 	seen.open, seen.opens, seen.openErr = sweepspec.OpenAt(&s.Spec, seen.now)
 	seen.observePlan()
 	if err := errors.Join(r.observeChildren(ctx, &seen), r.observeChild(ctx, &seen)); err != nil {

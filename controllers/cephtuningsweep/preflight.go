@@ -124,19 +124,19 @@ func (r *Reconciler) look(ctx context.Context, seen pass) (*preflight, error) {
 	}
 	connection := to.Observer
 	p := &preflight{drawn: r.Draw(), queues: !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan, cluster: quiescence.Facts{Phase: seen.rook.Phase, OwnPools: targetPools(&seen.sweep.Spec)}}
-	p.maySwitch = func(of v1alpha1.ConfigParameter) bool {
-		return seen.cluster.SwitchesUnderLoad(string(of.Option), of.Mask) && p.known.Help[string(of.Option)].Runtime
+	p.maySwitch = func(parameter v1alpha1.ConfigParameter) bool {
+		return seen.cluster.SwitchesUnderLoad(string(parameter.Option), parameter.Mask) && p.known.Help[string(parameter.Option)].Runtime
 	}
 	group, part := errgroup.WithContext(ctx)
 	if p.queues {
 		group.SetLimit(1) // Somebody else measures the cluster.
 	}
-	group.Go(into(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, connection) }))
-	group.Go(into(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, connection) }))
-	group.Go(into(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, connection) }))
-	group.Go(into(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, connection) }))
-	group.Go(into(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, connection) }))
-	group.Go(into(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, connection) }))
+	group.Go(storeIn(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, connection) }))
+	group.Go(storeIn(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, connection) }))
+	group.Go(storeIn(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, connection) }))
+	group.Go(storeIn(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, connection) }))
+	group.Go(storeIn(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, connection) }))
+	group.Go(storeIn(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, connection) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -188,9 +188,9 @@ func (r *Reconciler) ignoreSwitched(ctx context.Context, seen pass, p *preflight
 	return nil
 }
 
-// into returns a function for an errgroup. That function calls the function get, and stores its result in
+// storeIn returns a function for an errgroup. That function calls the function get, and stores its result in
 // *place.
-func into[T any](place *T, get func() (T, error)) func() error {
+func storeIn[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()
 		*place = got

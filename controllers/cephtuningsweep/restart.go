@@ -42,8 +42,8 @@ func upWithin(lostAfter time.Duration) time.Duration {
 // restartMemory is the progress of OSD restarts. After a loss of this memory, the manager restarts all OSDs
 // again.
 type restartMemory struct {
-	began time.Time
-	so    tuning.Restarts
+	began    time.Time
+	progress tuning.Restarts
 	// startedAt is when the latest restart of an OSD began. The field within limits how long an OSD may be down
 	// after its restart began.
 	startedAt time.Time
@@ -56,20 +56,20 @@ type restartMemory struct {
 type restartLook struct {
 	// due lists the OSDs that are up but have not restarted yet. down lists the OSDs that are down. osds is the
 	// number of all OSDs.
-	due, down []int
-	osds      int
-	next      int // the OSD to restart now; -1 for none
-	at        ceph.Connection
-	osdMap    *ceph.OSDMap
-	status    *ceph.Status
-	unrest    string
+	due, down  []int
+	osds       int
+	next       int // the OSD to restart now; -1 for none
+	connection ceph.Connection
+	osdMap     *ceph.OSDMap
+	status     *ceph.Status
+	unrest     string
 }
 
 func (l restartLook) done() bool { return len(l.due) == 0 && len(l.down) == 0 && l.unrest == "" }
 
 // stopped returns the number of OSDs that are down because of a restart: 0 or 1.
 func (m *restartMemory) stopped(l restartLook) int {
-	if m.so.Started > 0 && slices.Contains(l.down, m.so.Last) {
+	if m.progress.Started > 0 && slices.Contains(l.down, m.progress.Last) {
 		return 1
 	}
 	return 0
@@ -77,7 +77,7 @@ func (m *restartMemory) stopped(l restartLook) int {
 
 // awaits reports whether the last restarted OSD still has to come up: it is down, or has not stopped yet.
 func (m *restartMemory) awaits(l restartLook) bool {
-	return m.stopped(l) > 0 || m.so.Started > 0 && slices.Contains(l.due, m.so.Last)
+	return m.stopped(l) > 0 || m.progress.Started > 0 && slices.Contains(l.due, m.progress.Last)
 }
 
 // overdue reports whether the last restarted OSD has not come up in time after its restart began. The new
@@ -194,10 +194,10 @@ func (r *Reconciler) observeRestarts(ctx context.Context, seen pass, memory *res
 		if err != nil {
 			return restartLook{}, err
 		}
-		*memory = restartMemory{began: seen.now, so: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(outage.LostAfter(config))}
+		*memory = restartMemory{began: seen.now, progress: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(outage.LostAfter(config))}
 	}
-	look := restartLook{at: to.Observer, osds: len(osdMap.OSDs), next: memory.so.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
-	look.due, look.down = memory.so.Due(osdMap)
+	look := restartLook{connection: to.Observer, osds: len(osdMap.OSDs), next: memory.progress.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
+	look.due, look.down = memory.progress.Due(osdMap)
 	return look, nil
 }
 
@@ -206,14 +206,14 @@ func (r *Reconciler) observeRestarts(ctx context.Context, seen pass, memory *res
 func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen pass, l restartLook, changes []tuning.Change) error {
 	progress := &seen.memory.slot.restarts
 	if !progress.overdue(seen.now, l) {
-		return r.endangeredByChange(ctx, seen, l.at, l.status, progress.stopped(l))
+		return r.endangeredByChange(ctx, seen, l.connection, l.status, progress.stopped(l))
 	}
 	var options []string
 	for _, change := range changes {
 		options = append(options, change.String())
 	}
 	return &dangerError{message: fmt.Sprintf("osd.%d has not come up %v after its restart with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
-		progress.so.Last, progress.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
+		progress.progress.Last, progress.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
 // restartNext restarts the next OSD, if the cluster is quiescent and can spare that OSD. It returns which OSD
@@ -237,7 +237,7 @@ func (m *restartMemory) pending(l restartLook) string {
 	switch {
 	case len(texts) > 0:
 	case m.awaits(l):
-		texts = append(texts, names([]int{m.so.Last})+" to go down")
+		texts = append(texts, names([]int{m.progress.Last})+" to go down")
 	case m.refused != "":
 		texts = append(texts, "the cluster to spare "+names([]int{l.next})+": "+m.refused)
 	default:
@@ -270,22 +270,22 @@ func (r *Reconciler) restartOne(ctx context.Context, seen pass, look restartLook
 	if err := r.Rook.RestartOSD(ctx, seen.sweep.Spec.ClusterRef, osd); err != nil {
 		return "", err
 	}
-	memory.so.Last, memory.startedAt, memory.refused = osd, seen.now, ""
-	memory.so.Started++
+	memory.progress.Last, memory.startedAt, memory.refused = osd, seen.now, ""
+	memory.progress.Started++
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
 // whyNotSpare says why the cluster cannot spare the next OSD now; "" if it can. Both the placement groups (see
 // [outage.Unavailable]) and `ceph osd ok-to-stop` must allow the stop.
 func (r *Reconciler) whyNotSpare(ctx context.Context, look restartLook) (string, error) {
-	pgs, err := r.Ceph.PGsOn(ctx, look.at, look.next)
+	pgs, err := r.Ceph.PGsOn(ctx, look.connection, look.next)
 	if err != nil {
 		return "", err
 	}
 	if reason := outage.Unavailable(look.osdMap, pgs, []int{look.next}); reason != "" {
 		return reason, nil
 	}
-	stop, err := r.Ceph.OKToStop(ctx, look.at, look.next)
+	stop, err := r.Ceph.OKToStop(ctx, look.connection, look.next)
 	if err != nil || stop.OK {
 		return "", err
 	}

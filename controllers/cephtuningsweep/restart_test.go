@@ -25,7 +25,7 @@ func TestRestartsThatTakeTooLong(t *testing.T) {
 	told := func(osd int, ago time.Duration) restartMemory {
 		return restartMemory{
 			began: today().Add(-2 * ago), startedAt: today().Add(-ago), within: 2 * time.Minute,
-			so: tuning.Restarts{Last: osd, Started: 1},
+			progress: tuning.Restarts{Last: osd, Started: 1},
 		}
 	}
 	began := func(ago time.Duration) restartMemory {

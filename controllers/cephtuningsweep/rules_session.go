@@ -110,11 +110,11 @@ func (f facts) sessionPace() string {
 
 // sessionProgress describes the current activity. While settings are switched, the text changes only with the
 // loop's interim results.
-func (f facts) sessionProgress(what string) string {
+func (f facts) sessionProgress(activity string) string {
 	if f.memory.switching.number == f.run() {
 		if loop := f.memory.switching.loop; loop != nil {
-			what = loop.progress()
+			activity = loop.progress()
 		}
 	}
-	return fmt.Sprintf("session %d: %s", f.run(), what)
+	return fmt.Sprintf("session %d: %s", f.run(), activity)
 }

@@ -35,18 +35,18 @@ type Courses interface {
 type sessionMemory struct {
 	number int
 	since  time.Time
-	// at is the number of configurations that are rehearsed for the session. engine is the tuning.Engine that
+	// rehearsed is the number of configurations that are rehearsed for the session. engine is the tuning.Engine that
 	// rehearsed them. Only this Engine may switch their settings.
-	at     int
-	engine *tuning.Engine
+	rehearsed int
+	engine    *tuning.Engine
 	// child is the benchmark that this process has created for the session.
 	child types.UID
 	// loop switches settings while the benchmark runs; nil before the load has warmed up.
 	loop *loop
-	// trial is the session's trial once it has ended, and why says why it is invalid. Memory keeps both, because
+	// trial is the session's trial once it has ended, and reason says why it is invalid. Memory keeps both, because
 	// they cannot be computed again after a failed write of status: the benchmark is removed by then.
-	trial *v1alpha1.Trial
-	why   string
+	trial  *v1alpha1.Trial
+	reason string
 	// lack says which CPU a session that proves no gain lacked; "" otherwise.
 	lack string
 }
@@ -61,7 +61,7 @@ func (f pass) noteSession(next step) {
 	if s.number != f.run() {
 		*s = sessionMemory{number: f.run(), since: f.now, engine: s.engine}
 	}
-	s.at = index
+	s.rehearsed = index
 }
 
 // rehearsed returns the number of configurations that are rehearsed for the current session. A rehearsal
@@ -73,9 +73,9 @@ func (f facts) rehearsed() int {
 	case s.engine != f.memory.engine:
 		return 0 // Nothing was rehearsed with this Engine yet, or enterInterrupted has discarded the rehearsals.
 	case s.number != f.run():
-		return max(s.at-1, 0)
+		return max(s.rehearsed-1, 0)
 	}
-	return s.at
+	return s.rehearsed
 }
 
 // rehearses returns the index of the configuration to rehearse next: first the candidates, then the baseline,
@@ -115,7 +115,7 @@ func (r *Reconciler) rehearse(ctx context.Context, seen pass) (effect, error) {
 		return effect{Outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
 	}
 	s := &seen.memory.switching
-	s.at, s.engine = s.at+1, seen.memory.engine
+	s.rehearsed, s.engine = s.rehearsed+1, seen.memory.engine
 	seen.memory.slot = slotMemory{}
 	return effect{Again: reconcile.AtOnce}, nil
 }
@@ -201,7 +201,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	if err != nil {
 		return loopPlan{}, err
 	}
-	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: connection, about: known}
+	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), connection: connection, known: known}
 	if c.pool, err = r.ownPool(ctx, seen, connection); err != nil {
 		return loopPlan{}, err
 	}
@@ -241,19 +241,19 @@ func (r *Reconciler) ownPool(ctx context.Context, seen pass, connection ceph.Con
 
 // switched is the cluster whose settings a session switches.
 type switched struct {
-	ceph    tuning.Ceph
-	engine  *tuning.Engine
-	sweep   tuning.Sweep
-	pool    tuning.OwnPool
-	at      ceph.Connection
-	about   tuning.Known
-	changes [][]tuning.Change // by configuration
-	turn    int
-	failure error // the error of the last switch or try; nil if it succeeded
+	ceph       tuning.Ceph
+	engine     *tuning.Engine
+	sweep      tuning.Sweep
+	pool       tuning.OwnPool
+	connection ceph.Connection
+	known      tuning.Known
+	changes    [][]tuning.Change // by configuration
+	turn       int
+	failure    error // the error of the last switch or try; nil if it succeeded
 }
 
 // Switch implements [session.Cluster].
-func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error) {
+func (c *switched) Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error) {
 	s, err := c.engine.Switch(ctx, c.sweep, c.pool, c.changes[from], c.changes[to])
 	c.failure = err
 	return s.Started, s.Acknowledged, err
@@ -277,7 +277,7 @@ func (c *switched) try(ctx context.Context) error {
 // each time.
 func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	c.turn++
-	proof, err := tuning.Prove(ctx, c.ceph, c.at, c.changes[setting], c.about, c.turn)
+	proof, err := tuning.Prove(ctx, c.ceph, c.connection, c.changes[setting], c.known, c.turn)
 	return proof.Proven(), err
 }
 
@@ -298,7 +298,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen pass) (effect, error
 	}
 	if s.trial == nil {
 		t, reason := seen.endedSession(s)
-		s.trial, s.why = &t, reason
+		s.trial, s.reason = &t, reason
 		if s.loop != nil && fitness.Mark(t.Mark).Starves() {
 			s.lack = fitness.Of(s.loop.evidence.Usage).Lack()
 		}
@@ -323,8 +323,8 @@ func (r *Reconciler) enterSession(ctx context.Context, seen pass) (effect, error
 	if notKept != "" {
 		entered.Events = append(entered.Events, reconcile.Warning("ResultsNotKept", sentence(notKept)))
 	}
-	if s.why != "" {
-		entered.Events = append(entered.Events, reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d is %s: %s", seen.run(), s.trial.Validity(), sentence(s.why))))
+	if s.reason != "" {
+		entered.Events = append(entered.Events, reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d is %s: %s", seen.run(), s.trial.Validity(), sentence(s.reason))))
 		seen.memory.pauses = endsVoid
 	}
 	if s.lack != "" {
@@ -343,8 +343,8 @@ func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, cause string) {
 	if s.child == "" && f.child != nil && f.child.CreationTimestamp.Time.Before(s.since) {
 		s.since = f.child.CreationTimestamp.Time // Another process began the session.
 	}
-	invalid := func(reason v1alpha1.TrialReason, why string) (v1alpha1.Trial, string) {
-		return sweepspec.InvalidSession(f.run(), reason, f.sessionCost(s)), why
+	invalid := func(reason v1alpha1.TrialReason, explanation string) (v1alpha1.Trial, string) {
+		return sweepspec.InvalidSession(f.run(), reason, f.sessionCost(s)), explanation
 	}
 	switch {
 	case f.spoilt != "":

@@ -90,8 +90,8 @@ func (l *loops) begin(ctx context.Context, name types.NamespacedName, memory *li
 	return one
 }
 
-// has reports whether loops has a loop of the sweep, which may have ended.
-func (l *loops) has(name types.NamespacedName) bool {
+// contains reports whether loops has a loop of the sweep, which may have ended.
+func (l *loops) contains(name types.NamespacedName) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.bySweep[name] != nil
@@ -244,10 +244,10 @@ var errRowsMissing = errors.New("rows of the latest window are missing")
 // hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost, and for rowsWithin if
 // rows of the latest window are missing: while the storage stalls, a client holds them back. If they are missing for
 // longer, that window does not count. It does not retry if a client's figures cannot be used.
-func (p loopPlan) hear(ctx context.Context, into *session.Collector, record session.Record) error {
+func (p loopPlan) hear(ctx context.Context, collector *session.Collector, record session.Record) error {
 	begun := time.Now()
 	for {
-		err := p.hearOnce(ctx, into, record)
+		err := p.hearOnce(ctx, collector, record)
 		_, hostile := errors.AsType[*runner.ViolationError](err)
 		late := errors.Is(err, errRowsMissing)
 		switch waited := time.Since(begun); {
@@ -268,23 +268,23 @@ func (p loopPlan) hear(ctx context.Context, into *session.Collector, record sess
 
 // hearOnce reads each client once. It returns errRowsMissing if a client lacks rows of the latest window. It folds the rows of one client before those of the next are kept, because their
 // histograms take much memory.
-func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, record session.Record) error {
+func (p loopPlan) hearOnce(ctx context.Context, collector *session.Collector, record session.Record) error {
 	from := make([]int, p.clients)
 	for i := range from {
-		from[i] = into.Next(i)
+		from[i] = collector.Next(i)
 	}
 	ctx, stop := context.WithTimeout(ctx, courseWithin)
 	defer stop()
 	missing := map[int]bool{}
 	err := p.course(ctx, from, func(i int, course runner.Course) error {
-		if err := into.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter); err != nil {
+		if err := collector.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter); err != nil {
 			return err
 		}
-		into.Used(i, course.Usage)
-		if missing[i] = !into.Reaches(i, record); missing[i] {
+		collector.Used(i, course.Usage)
+		if missing[i] = !collector.Reaches(i, record); missing[i] {
 			return nil
 		}
-		return into.Fold(i, record)
+		return collector.Fold(i, record)
 	})
 	if err == nil && slices.Contains(slices.Collect(maps.Values(missing)), true) {
 		err = errRowsMissing
@@ -307,7 +307,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
 		return spent || pairs >= p.pairs, nil
 	}
-	if at, err := e.AtLook(p.question); err != nil || !at {
+	if due, err := e.AtLook(p.question); err != nil || !due {
 		return spent, err
 	}
 	summary, ok, err := e.Summarize(p.question)

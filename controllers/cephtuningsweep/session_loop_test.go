@@ -151,7 +151,7 @@ func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 			close(ends)
 			<-one.done
 			last, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
-			if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.has(key) {
+			if err != nil || last.RequeueAfter != 0 || budget.Free() != 1<<20 || r.loops.contains(key) {
 				t.Errorf("afterwards: %+v, %v, %d bytes free", last, err, budget.Free())
 			}
 		})

@@ -26,13 +26,13 @@ const (
 // quiet samples a cluster while a session switches settings. It knows neither the current setting nor the
 // clients' figures, so it cannot select windows by their results.
 type quiet struct {
-	ceph     ceph.Client
-	at       ceph.Connection
-	spec     v1alpha1.Quiescence
-	pools    []string
-	claim    bool // the target is a PersistentVolumeClaim, so the pools of the load are unknown
-	expected []quiescence.Expectation
-	every    time.Duration
+	ceph       ceph.Client
+	connection ceph.Connection
+	spec       v1alpha1.Quiescence
+	pools      []string
+	claim      bool // the target is a PersistentVolumeClaim, so the pools of the load are unknown
+	expected   []quiescence.Expectation
+	every      time.Duration
 
 	mu      sync.Mutex
 	samples []quiescence.Sample
@@ -41,7 +41,10 @@ type quiet struct {
 // quietOf returns a sampler for a sweep. The sampler takes at least two samples in each window, unless samples
 // fail or take too long.
 func quietOf(c ceph.Client, connection ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
-	q := &quiet{ceph: c, at: connection, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2), claim: spec.Template.Target.PersistentVolumeClaim != nil}
+	q := &quiet{
+		ceph: c, connection: connection, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2),
+		claim: spec.Template.Target.PersistentVolumeClaim != nil,
+	}
 	if spec.Template.Target.ScratchPool != nil {
 		for _, code := range []string{"POOL_APP_NOT_ENABLED", "POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS", "POOL_NO_REDUNDANCY", "POOL_PG_NUM_NOT_POWER_OF_TWO", "MANY_OBJECTS_PER_PG"} {
 			q.expected = append(q.expected, quiescence.Expectation{Code: code, Pools: len(q.pools)})
@@ -74,11 +77,11 @@ func (q *quiet) sample(ctx context.Context) (quiescence.Sample, error) {
 	sample := quiescence.Sample{Time: time.Now()}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		sample.Status, err = q.ceph.Status(ctx, q.at)
+		sample.Status, err = q.ceph.Status(ctx, q.connection)
 		return err
 	})
 	group.Go(func() (err error) {
-		sample.PoolIO, err = q.ceph.PoolIO(ctx, q.at)
+		sample.PoolIO, err = q.ceph.PoolIO(ctx, q.connection)
 		return err
 	})
 	err := group.Wait() // Wait must precede the read of the sample.

@@ -29,12 +29,12 @@ func TestRehearsal(t *testing.T) {
 		at        int // number of rehearsed configurations, as act then notes it
 	}{
 		"nothing is rehearsed":            {sessionMemory{}, stepApply, 1, 0},
-		"the candidate is rehearsed":      {sessionMemory{number: 1, at: 1, engine: now}, stepApply, 0, 1},
-		"everything is rehearsed":         {sessionMemory{number: 1, at: 2, engine: now}, stepBeginSession, 0, 2},
-		"the candidate by another engine": {sessionMemory{number: 1, at: 1, engine: before}, stepApply, 1, 0},
-		"by another engine":               {sessionMemory{number: 1, at: 2, engine: before}, stepApply, 1, 0},
-		"for the session before":          {sessionMemory{number: 7, at: 2, engine: now}, stepApply, 0, 1},
-		"for that one, by another engine": {sessionMemory{number: 7, at: 2, engine: before}, stepApply, 1, 0},
+		"the candidate is rehearsed":      {sessionMemory{number: 1, rehearsed: 1, engine: now}, stepApply, 0, 1},
+		"everything is rehearsed":         {sessionMemory{number: 1, rehearsed: 2, engine: now}, stepBeginSession, 0, 2},
+		"the candidate by another engine": {sessionMemory{number: 1, rehearsed: 1, engine: before}, stepApply, 1, 0},
+		"by another engine":               {sessionMemory{number: 1, rehearsed: 2, engine: before}, stepApply, 1, 0},
+		"for the session before":          {sessionMemory{number: 7, rehearsed: 2, engine: now}, stepApply, 0, 1},
+		"for that one, by another engine": {sessionMemory{number: 7, rehearsed: 2, engine: before}, stepApply, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := func() facts {
@@ -49,11 +49,12 @@ func TestRehearsal(t *testing.T) {
 			}
 			wantMemory(t, seen, facts())
 			step := working(seen)
-			if step.noteSession(stepRemoveBenchmarks); step.memory.switching.number != c.switching.number || step.memory.switching.at != c.switching.at || step.memory.switching.engine != c.switching.engine {
+			step.noteSession(stepRemoveBenchmarks)
+			if s := step.memory.switching; s.number != c.switching.number || s.rehearsed != c.switching.rehearsed || s.engine != c.switching.engine {
 				t.Errorf("the memory of the session begins too early: %+v", step.memory.switching)
 			}
 			step.noteSession(c.want)
-			if s := step.memory.switching; s.number != 1 || s.at != c.at || s.since.IsZero() != (c.switching.number == 1) {
+			if s := step.memory.switching; s.number != 1 || s.rehearsed != c.at || s.since.IsZero() != (c.switching.number == 1) {
 				t.Errorf("the memory is %+v, want %d configurations", s, c.at)
 			}
 		})
@@ -65,7 +66,7 @@ func TestSessionIsEnteredAgainAfterAFailedWrite(t *testing.T) {
 	engine := &tuning.Engine{}
 	seen := atWork(t, func(f *facts) {
 		f.memory.engine, f.memory.pauses = engine, endsVoid
-		f.memory.switching = sessionMemory{number: 1, at: 2, engine: engine, trial: &v1alpha1.Trial{}}
+		f.memory.switching = sessionMemory{number: 1, rehearsed: 2, engine: engine, trial: &v1alpha1.Trial{}}
 	}, interleaved)
 	if p := decide(seen); p.Step != stepEnterSession {
 		t.Errorf("%s by rule %s, want it to enter the session", p.Step, p.Rule)

@@ -199,7 +199,7 @@ func (f facts) deadline(p tuning.Deadline, soaks bool) tuning.Deadline {
 
 // lookWhetherSettled takes one sample of a cluster after a change. It returns a *dangerError
 // if the cluster is in danger, because the sweep may be the cause.
-func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen pass, want []tuning.Change, so *tuning.Settling, deadline tuning.Deadline) (tuning.Settled, error) {
+func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen pass, want []tuning.Change, settling *tuning.Settling, deadline tuning.Deadline) (tuning.Settled, error) {
 	connection, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return tuning.Settled{}, err
@@ -214,8 +214,8 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen pass, want []t
 	if err := r.endangeredByChange(ctx, seen, connection, sample.Status, 0); err != nil {
 		return tuning.Settled{}, err
 	}
-	next, settled := so.Next(sample, want, deadline, known)
-	*so = next
+	next, settled := settling.Next(sample, want, deadline, known)
+	*settling = next
 	return settled, nil
 }
 
@@ -262,7 +262,7 @@ func (r *Reconciler) prove(ctx context.Context, seen pass, want []tuning.Change)
 // reports whether it has dropped the survey.
 func (f pass) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
-	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
+	if !changed || f.memory.survey == nil || !f.memory.survey.taken.Before(f.now) {
 		return false
 	}
 	f.memory.survey = nil
