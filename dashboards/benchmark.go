@@ -226,10 +226,10 @@ func limitOf(metric string) line {
 // history shows how figures change from one run ID to the next.
 func history() []cog.Builder[dashboard.Panel] {
 	const legend = "{{phase}} {{direction}}"
-	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
+	over := func(title, quantity, unit string, lines ...line) *timeseries.PanelBuilder {
 		return steps(about{
 			title: title,
-			description: what + " of each phase. Each value is drawn from the end of its run ID until the next one begins. " +
+			description: quantity + " of each phase. Each value is drawn from the end of its run ID until the next one begins. " +
 				"Dashed lines are limits of expectations. Marks show new run IDs, and changes of the environment.",
 			unit: unit, empty: noResult, width: 8, height: 8,
 		}, lines...).Min(0)
@@ -264,7 +264,7 @@ func recoveries() []cog.Builder[dashboard.Panel] {
 
 // comparison compares the latest figure of each phase with the mean and the range of the figures in the
 // time range.
-func comparison(title, what, unit, empty, metric string, matchers ...string) *table.PanelBuilder {
+func comparison(title, quantity, unit, empty, metric string, matchers ...string) *table.PanelBuilder {
 	// Each pod of the manager has its own series. A time range may contain several pods, so the query
 	// combines their series.
 	in := func(over, function string) string {
@@ -273,7 +273,7 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
 		title: title,
-		description: "The latest " + what + " of each phase, and its ratio to the mean over the time range. The weight of a run ID in the mean is the time from its end until the next one " +
+		description: "The latest " + quantity + " of each phase, and its ratio to the mean over the time range. The weight of a run ID in the mean is the time from its end until the next one " +
 			"began. The comparison is valid only without a change of the environment.",
 		empty: empty, width: 12, height: 7,
 	}, []column{

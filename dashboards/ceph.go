@@ -153,9 +153,9 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	each := func(expression, color string) line {
 		return line{id: "osd", expression: expression, legend: "{{" + labelDaemon + "}}", color: shades(color)}
 	}
-	operations := func(what, counter, color string) *timeseries.PanelBuilder {
-		return eachOSD(8, what+" latency by OSD",
-			"The mean time that "+strings.ToLower(what)+"s of clients take in each OSD, including the time in its queue. A write includes the time of its replicas. The dashed line is the "+
+	operations := func(operation, counter, color string) *timeseries.PanelBuilder {
+		return eachOSD(8, operation+" latency by OSD",
+			"The mean time that "+strings.ToLower(operation)+"s of clients take in each OSD, including the time in its queue. A write includes the time of its replicas. The dashed line is the "+
 				"mean over the operations of all OSDs.",
 			seconds, noExporter,
 			each(slowest(counter), color),

@@ -19,10 +19,10 @@ const (
 // API server requires credentials. The third argument says which things in Ceph objects of the given kind
 // change: "OSDs" or "Settings".
 func commands(kind, info, changed, empty string) *table.PanelBuilder {
-	of := latest(one(info), metrics.LabelName)
-	command := func(what, text string) string {
+	object := latest(one(info), metrics.LabelName)
+	command := func(purpose, text string) string {
 		return fmt.Sprintf(`label_replace(label_replace(%s, %q, %q, %q, "(.+)"), %q, %q, "", "")`,
-			of, labelCommand, text, metrics.LabelName, labelWhat, what)
+			object, labelCommand, text, metrics.LabelName, labelWhat, purpose)
 	}
 	return rowsOf(about{
 		title: "Commands",

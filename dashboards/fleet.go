@@ -39,8 +39,8 @@ func fleet() page {
 }
 
 // several is a variable for which users can choose any number of values. All values are chosen by default.
-func several(name, label, description, series, of string) cog.Builder[dashboard.VariableModel] {
-	return labelVariable(name, label, series, of).
+func several(name, label, description, series, key string) cog.Builder[dashboard.VariableModel] {
+	return labelVariable(name, label, series, key).
 		Description(description).
 		Multi(true).
 		IncludeAll(true).
@@ -105,11 +105,11 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 
 // stalled returns a query for the number of sweeps and benchmarks that have failed, or wait for a user.
 func stalled() string {
-	of := func(kind, metric string) string {
+	ofKind := func(kind, metric string) string {
 		return fmt.Sprintf(`label_replace(%s, "kind", %q, "", "")`,
 			latest(ofNamespaces(metric, metrics.LabelState+`="`+metrics.StateStalled+`"`), metrics.LabelNamespace, metrics.LabelName), kind)
 	}
-	return fmt.Sprintf("count(%s or %s)", of("CephTuningSweep", metrics.SweepInfo), of("CephBenchmark", metrics.BenchmarkInfo))
+	return fmt.Sprintf("count(%s or %s)", ofKind("CephTuningSweep", metrics.SweepInfo), ofKind("CephBenchmark", metrics.BenchmarkInfo))
 }
 
 // linkTo returns a link to another dashboard of cephtune, for the namespace and the name in the row. The

@@ -294,9 +294,9 @@ const reasonID = "why_empty"
 // reason returns a query that says in the first visible column why a table is empty. The last argument is an
 // expression that has a result whenever the table has rows. The query has a result only while that expression
 // has no result. Without this query, Grafana shows the text only for tables with a single query.
-func reason(why string, columns []column, rows string) *prometheus.DataqueryBuilder {
+func reason(text string, columns []column, rows string) *prometheus.DataqueryBuilder {
 	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
-	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, rows))
+	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, text, rows))
 }
 
 // expressionOf returns the expression of a query.

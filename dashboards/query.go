@@ -86,11 +86,11 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 
 // labelVariable is the variable with which users choose among the values that a label of Prometheus has in
 // some series. The last argument is the name of that label. The second argument is the variable's caption.
-func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuilder {
+func labelVariable(name, label, series, key string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
 		Datasource(dataSource()).
-		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", series, of))}).
+		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", series, key))}).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
 		Sort(dashboard.VariableSortNaturalAsc)
 }
@@ -141,10 +141,10 @@ func mark(name, color, expression, title, text string) annotation {
 // are imported. Grafana finds dashboards by their tags. The links to cephtune's dashboards pass no
 // variables on, because a benchmark and a sweep have different names.
 func links() []dashboard.DashboardLink {
-	own := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
-	own.IncludeVars = false
+	siblings := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
+	siblings.IncludeVars = false
 	return []dashboard.DashboardLink{
-		own,
+		siblings,
 		dashboardsTagged("Ceph", "Ceph's own dashboards", "ceph-mixin"),
 		dashboardsTagged("Rook", "Dashboards of pools and OSDs as Rook ships them", "ceph"),
 	}

@@ -259,17 +259,17 @@ func objectives() []objective {
 // objectiveUnit returns a query whose result has the unit of the sweep's objective in the label unitLabel.
 func objectiveUnit() string {
 	var kinds []string
-	for _, of := range objectives() {
-		kinds = append(kinds, fmt.Sprintf(`label_replace(%s, %q, %q, "", "")`, one(metrics.SweepInfo, of.metric), unitLabel, of.unit))
+	for _, target := range objectives() {
+		kinds = append(kinds, fmt.Sprintf(`label_replace(%s, %q, %q, "", "")`, one(metrics.SweepInfo, target.metric), unitLabel, target.unit))
 	}
 	return latest(strings.Join(kinds, " or "), unitLabel)
 }
 
 // latestRun returns a query for the figure of the latest valid run of each configuration that matches. The
 // result is empty if the metric of the sweep's objective is of another kind.
-func latestRun(matcher string, of objective) string {
+func latestRun(matcher string, target objective) string {
 	return latest(fmt.Sprintf("%s and on (namespace, name) %s",
-		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
+		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, target.metric)), metrics.LabelConfiguration)
 }
 
 // runs draws every valid run. Colours cannot distinguish dozens of configurations. So only the baseline and
@@ -277,12 +277,12 @@ func latestRun(matcher string, of objective) string {
 func runs() *timeseries.PanelBuilder {
 	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
 	var lines []line
-	for _, of := range objectives() {
-		others := latestRun(notBaseline, of)
+	for _, target := range objectives() {
+		others := latestRun(notBaseline, target)
 		lines = append(lines,
-			line{id: of.id + "_others", expression: others + " unless on (configuration) " + best, legend: "{{configuration}}", color: shades(sky), unit: of.unit},
-			line{id: of.id + "_best", expression: others + " and on (configuration) " + best, legend: "{{configuration}} (best)", color: fixed(vermillion), unit: of.unit},
-			line{id: of.id + "_baseline", expression: latestRun(isBaseline, of), legend: "{{configuration}}", color: fixed(grey), unit: of.unit, reference: true},
+			line{id: target.id + "_others", expression: others + " unless on (configuration) " + best, legend: "{{configuration}}", color: shades(sky), unit: target.unit},
+			line{id: target.id + "_best", expression: others + " and on (configuration) " + best, legend: "{{configuration}} (best)", color: fixed(vermillion), unit: target.unit},
+			line{id: target.id + "_baseline", expression: latestRun(isBaseline, target), legend: "{{configuration}}", color: fixed(grey), unit: target.unit, reference: true},
 		)
 	}
 	return steps(about{

@@ -39,15 +39,15 @@ func run(ctx context.Context, script string, object map[string]any) (health, err
 	if err := l.DoString(script); err != nil {
 		return health{}, fmt.Errorf("run the script: %w", err)
 	}
-	answer, is := l.Get(-1).(*lua.LTable)
-	if !is {
+	answer, ok := l.Get(-1).(*lua.LTable)
+	if !ok {
 		return health{}, errors.New("the script returned no table")
 	}
 	return health{Status: text(answer, "status"), Message: text(answer, "message")}, nil
 }
 
 func text(table *lua.LTable, key string) string {
-	if s, is := table.RawGetString(key).(lua.LString); is {
+	if s, ok := table.RawGetString(key).(lua.LString); ok {
 		return string(s)
 	}
 	return ""

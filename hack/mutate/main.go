@@ -219,7 +219,7 @@ func (b *build) switchedFile(file string, mutations map[int]mutation) (string, e
 		return "", err
 	}
 	for n := range mutations {
-		if !s.has(n) {
+		if !s.contains(n) {
 			return "", nil
 		}
 	}
@@ -329,11 +329,11 @@ func trials(stories int) []trial {
 // judgeAll prints the verdict on each mutation.
 func (b *build) judgeAll(ctx context.Context, drawn map[int]mutation, stories int) (caught, judged int, err error) {
 	first, _ := strconv.Atoi(cmp.Or(os.Getenv("FIRST"), "1"))
-	if verdict, why, err := b.judge(ctx, drawn, 0, min(stories, 40)); err != nil || verdict != survived {
-		return 0, 0, errors.Join(err, fmt.Errorf("without a mutation: %s: %s", verdict, why))
+	if verdict, reason, err := b.judge(ctx, drawn, 0, min(stories, 40)); err != nil || verdict != survived {
+		return 0, 0, errors.Join(err, fmt.Errorf("without a mutation: %s: %s", verdict, reason))
 	}
 	for n := max(1, first); n <= len(drawn); n++ {
-		verdict, why, err := b.judge(ctx, drawn, n, stories)
+		verdict, reason, err := b.judge(ctx, drawn, n, stories)
 		if err != nil {
 			return caught, judged, err
 		}
@@ -341,7 +341,7 @@ func (b *build) judgeAll(ctx context.Context, drawn map[int]mutation, stories in
 		if verdict != survived {
 			caught++
 		}
-		fmt.Printf("%d\t%s\t%s\t%s\n", n, drawn[n], verdict, why)
+		fmt.Printf("%d\t%s\t%s\t%s\n", n, drawn[n], verdict, reason)
 	}
 	return caught, judged, nil
 }
@@ -352,7 +352,7 @@ const survived = "SURVIVED"
 const secondsPerStory = 5
 
 // judge runs the tests with a mutation; 0 is none.
-func (b *build) judge(ctx context.Context, drawn map[int]mutation, n, stories int) (verdict, why string, err error) {
+func (b *build) judge(ctx context.Context, drawn map[int]mutation, n, stories int) (verdict, reason string, err error) {
 	for _, each := range trials(stories) {
 		program, err := b.program(ctx, drawn, n, each.name)
 		if err != nil {

@@ -120,7 +120,7 @@ func compare(a, b mutation) int {
 type site struct {
 	from, to, begin, end int // the offsets of its token, and of the whole
 	token                token.Token
-	into                 map[int]token.Token
+	swapped              map[int]token.Token
 	node                 ast.Node
 }
 
@@ -142,21 +142,21 @@ func sitesOf(source string, mutations map[int]mutation) (*switcher, error) {
 		if declared, ok := node.(*ast.GenDecl); ok && declared.Tok == token.CONST {
 			return false
 		}
-		at, operator := operatorOf(node)
-		if !at.IsValid() {
+		position, operator := operatorOf(node)
+		if !position.IsValid() {
 			return true
 		}
-		place := set.Position(at)
+		place := set.Position(position)
 		found := site{
 			from: place.Offset, to: place.Offset + len(operator.String()), begin: set.Position(node.Pos()).Offset, end: set.Position(node.End()).Offset,
-			token: operator, into: map[int]token.Token{}, node: node,
+			token: operator, swapped: map[int]token.Token{}, node: node,
 		}
 		for n, m := range mutations {
 			if other, known := swaps()[m.kind][operator]; known && m.line == place.Line && m.column == place.Column {
-				found.into[n] = other
+				found.swapped[n] = other
 			}
 		}
-		if len(found.into) > 0 {
+		if len(found.swapped) > 0 {
 			s.sites = append(s.sites, found)
 		}
 		return true
@@ -199,8 +199,8 @@ func (s *switcher) switched(here site) string {
 	before, after := rest.text(here.begin, here.from), rest.text(here.to, here.end)
 	chosen := func(n int) string { return fmt.Sprintf("mutant.Is(%d)", n) }
 	made := "(" + before + here.token.String() + after + ")"
-	for _, n := range slices.Sorted(maps.Keys(here.into)) {
-		other := here.into[n]
+	for _, n := range slices.Sorted(maps.Keys(here.swapped)) {
+		other := here.swapped[n]
 		switch {
 		case here.token == token.CONTINUE || here.token == token.BREAK:
 			return "if " + chosen(n) + " { " + other.String() + after + " } else { " + here.token.String() + after + " }"
@@ -223,9 +223,9 @@ func functions() map[token.Token]string {
 	return map[token.Token]string{token.ADD: "Sum", token.SUB: "Difference", token.MUL: "Product", token.QUO: "Quotient", token.REM: "Remainder"}
 }
 
-// has reports whether a mutation has a site.
-func (s *switcher) has(n int) bool {
-	return slices.ContainsFunc(s.sites, func(found site) bool { _, ok := found.into[n]; return ok })
+// contains reports whether a mutation has a site.
+func (s *switcher) contains(n int) bool {
+	return slices.ContainsFunc(s.sites, func(found site) bool { _, ok := found.swapped[n]; return ok })
 }
 
 // all returns the whole switched file.

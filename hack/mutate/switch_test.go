@@ -48,7 +48,7 @@ func TestSwitch(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.want == "" {
-				if s.has(1) {
+				if s.contains(1) {
 					t.Errorf("it is switched: %s", s.all("m"))
 				}
 				return

@@ -46,8 +46,8 @@ func extract(w io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	sweep, is := object.(*v1alpha1.CephTuningSweep)
-	if !is {
+	sweep, ok := object.(*v1alpha1.CephTuningSweep)
+	if !ok {
 		return fmt.Errorf("%s has no sweep", path)
 	}
 	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))
@@ -67,12 +67,12 @@ func extract(w io.Writer, path string) error {
 // header writes what was measured, on which cluster, when, and with which result.
 func header(w io.Writer, sweep *v1alpha1.CephTuningSweep, s *archive.SwitchedSession) error {
 	template := &sweep.Spec.Template
-	at := slices.IndexFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == sweep.Spec.Objective.Phase })
+	index := slices.IndexFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == sweep.Spec.Objective.Phase })
 	pool := template.Target.ScratchPool
-	if at < 0 || template.Phases[at].Fio == nil || pool == nil || pool.Replicated == nil {
+	if index < 0 || template.Phases[index].Fio == nil || pool == nil || pool.Replicated == nil {
 		return errors.New("the objective is no phase of fio on a replicated scratch pool")
 	}
-	fio := template.Phases[at].Fio
+	fio := template.Phases[index].Fio
 	env := sweep.Status.Environment
 	if env == nil {
 		return errors.New("the sweep has no status.environment")
@@ -114,11 +114,11 @@ func rows(w io.Writer, s *archive.SwitchedSession) error {
 		for window+1 < len(e.Record.Switches) && from >= e.Record.Switches[window+1].Acknowledged {
 			window++
 		}
-		at := e.Record.Switches[window]
-		if from < at.Acknowledged || (window+1 == len(e.Record.Switches) && to > at.Ended) {
+		current := e.Record.Switches[window]
+		if from < current.Acknowledged || (window+1 == len(e.Record.Switches) && to > current.Ended) {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%d,%d,%.0f,%d,%d\n", from.Milliseconds(), to.Milliseconds(), row.Operations, at.Setting, at.Acknowledged.Milliseconds()); err != nil {
+		if _, err := fmt.Fprintf(w, "%d,%d,%.0f,%d,%d\n", from.Milliseconds(), to.Milliseconds(), row.Operations, current.Setting, current.Acknowledged.Milliseconds()); err != nil {
 			return err
 		}
 	}

@@ -16,13 +16,13 @@ type file struct {
 }
 
 // plainTar packs files in the given order. All files belong to root and have the same modification time.
-func plainTar(files []file, at time.Time) ([]byte, error) {
+func plainTar(files []file, modified time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, f := range files {
 		header := &tar.Header{
 			Typeflag: tar.TypeReg, Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode),
-			ModTime: at, Format: tar.FormatPAX,
+			ModTime: modified, Format: tar.FormatPAX,
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
@@ -35,8 +35,8 @@ func plainTar(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func compressedTar(files []file, at time.Time) ([]byte, error) {
-	plain, err := plainTar(files, at)
+func compressedTar(files []file, modified time.Time) ([]byte, error) {
+	plain, err := plainTar(files, modified)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func compressedTar(files []file, at time.Time) ([]byte, error) {
 }
 
 // zipped packs files for Windows, which can unpack zip files without additional programs.
-func zipped(files []file, at time.Time) ([]byte, error) {
+func zipped(files []file, modified time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for _, f := range files {
-		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at}
+		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: modified}
 		header.SetMode(f.mode)
 		entry, err := w.CreateHeader(header)
 		if err != nil {

@@ -105,11 +105,11 @@ func (r *release) readCommit() error {
 		return err
 	}
 	seconds, revision, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	at, err := strconv.ParseInt(seconds, 10, 64)
+	epoch, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
 		return fmt.Errorf("read the time of the commit: %w", err)
 	}
-	r.created, r.revision = time.Unix(at, 0).UTC(), revision
+	r.created, r.revision = time.Unix(epoch, 0).UTC(), revision
 	return nil
 }
 
