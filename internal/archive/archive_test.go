@@ -386,8 +386,8 @@ func TestOfRefusesForeignResults(t *testing.T) {
 		b.Status.Runs = []v1alpha1.BenchmarkRun{{Number: run.Number, Results: cm.Name, ResultsDigest: digest}}
 		return b
 	}
-	if own, err := Of(recorded(Digest(cm)), cm); err != nil || own.Number != run.Number || own.Unsigned {
-		t.Errorf("its own results are %+v, %v", own, err)
+	if got, err := Of(recorded(Digest(cm)), cm); err != nil || got.Number != run.Number || got.Unsigned {
+		t.Errorf("its own results are %+v, %v", got, err)
 	}
 	if old, err := Of(recorded(""), cm); err != nil || !old.Unsigned {
 		t.Errorf("results of an earlier version are %+v, %v", old, err)
@@ -404,13 +404,13 @@ func TestOfRefusesForeignResults(t *testing.T) {
 	successor := b.DeepCopy()
 	successor.UID = "another"
 	another.OwnerReferences[0].UID = successor.UID
-	for what, err := range map[string]error{
+	for name, err := range map[string]error{
 		"without an owner": second(Of(b, unowned)), "of an earlier one of the name": second(Of(successor, another)),
 		"changed": second(Of(recorded(Digest(cm)), changed)), "not recorded": second(Of(b, cm)),
 	} {
 		var foreign *ForeignError
 		if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "kubectl delete configmap -n "+cm.Namespace+" "+cm.Name) {
-			t.Errorf("%s: got %v", what, err)
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
@@ -466,7 +466,7 @@ func TestName(t *testing.T) {
 		t.Errorf("%s is not a label, or is that of another benchmark", label)
 	}
 	same := benchmark("nightly")
-	for what, change := range map[string]func(*v1alpha1.CephBenchmark){
+	for title, change := range map[string]func(*v1alpha1.CephBenchmark){
 		"another owner":  func(b *v1alpha1.CephBenchmark) { b.UID = "other" },
 		"another run ID": func(b *v1alpha1.CephBenchmark) { b.Status.ObservedRunID = "2" },
 		"the same run ID again": func(b *v1alpha1.CephBenchmark) {
@@ -476,7 +476,7 @@ func TestName(t *testing.T) {
 		other := benchmark("nightly")
 		change(other)
 		if Name(other, 1) == Name(same, 1) {
-			t.Errorf("%s has the same name", what)
+			t.Errorf("%s has the same name", title)
 		}
 	}
 }

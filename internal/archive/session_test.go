@@ -37,9 +37,9 @@ func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, sessi
 			record.Switches = append(record.Switches, switchback.Switch{Setting: setting, Sent: record.End - plan.Window - 300*time.Millisecond, Acknowledged: from, Ended: record.End, Proven: true})
 		}
 	}
-	rate := func(at time.Duration) float64 {
+	rate := func(moment time.Duration) float64 {
 		for i, s := range record.Switches {
-			if at < s.Ended {
+			if moment < s.Ended {
 				noise := 1 + 0.02*float64((i*7)%5)
 				return noise * []float64{1000, 1000 * ratio}[s.Setting]
 			}
@@ -49,10 +49,10 @@ func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, sessi
 	e := session.Evidence{Plan: plan, Record: record}
 	for range clients {
 		c := session.Client{Error: time.Millisecond}
-		for at := time.Duration(0); at < record.End; at += time.Second {
-			n := rate(at + time.Second)
+		for moment := time.Duration(0); moment < record.End; moment += time.Second {
+			n := rate(moment + time.Second)
 			c.Seconds = append(c.Seconds, result.Second{
-				FromNanoseconds: int64(at), ToNanoseconds: int64(at + time.Second),
+				FromNanoseconds: int64(moment), ToNanoseconds: int64(moment + time.Second),
 				Done: result.Done{Operations: n, Bytes: 4096 * n, LatencySeconds: 1},
 			})
 		}
@@ -126,23 +126,23 @@ func TestAVoidSessionSaysWhy(t *testing.T) {
 }
 
 func TestSessionsOfOthersArePassedOver(t *testing.T) {
-	own := &v1alpha1.CephTuningSweep{}
-	own.Namespace, own.Name, own.UID, own.Status.ObservedRunID = "bench", "mclock", "1-2-3", "first"
-	other := own.DeepCopy()
+	recorded := &v1alpha1.CephTuningSweep{}
+	recorded.Namespace, recorded.Name, recorded.UID, recorded.Status.ObservedRunID = "bench", "mclock", "1-2-3", "first"
+	other := recorded.DeepCopy()
 	other.UID = "4-5-6"
-	earlier := own.DeepCopy()
+	earlier := recorded.DeepCopy()
 	earlier.Status.ObservedRunID = "earlier"
 	s, _ := switched(t, 1, 1)
 	var maps []corev1.ConfigMap
-	for i, sweep := range []*v1alpha1.CephTuningSweep{other, own, earlier} {
+	for i, sweep := range []*v1alpha1.CephTuningSweep{other, recorded, earlier} {
 		cm, err := SessionMap(sweep, s, []string{"a", "b", "c"}[i], map[string]string{"cephtune.dev/sweep": "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		maps = append(maps, *cm)
 	}
-	found, err := SessionsIn(own, maps)
-	if err != nil || len(found) != 1 || found[0].Sweep.UID != own.UID || found[0].RunID != "first" {
+	found, err := SessionsIn(recorded, maps)
+	if err != nil || len(found) != 1 || found[0].Sweep.UID != recorded.UID || found[0].RunID != "first" {
 		t.Errorf("found %d sessions, %v", len(found), err)
 	}
 	if len(maps[0].BinaryData[SessionKey]) == 0 || maps[0].Labels[LabelSwitchedSession] != "1" || maps[0].Labels["cephtune.dev/sweep"] != "x" {

@@ -436,9 +436,9 @@ func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 	const failed = "[errno 5] RADOS I/O error (error connecting to the cluster)\n"
 	newer := Connection{MonHost: someone.MonHost, User: someone.User, Key: key, Image: "quay.io/ceph/ceph:v20.2.4"}
 	tests := map[string]struct {
-		at     Connection
-		stderr string
-		want   string
+		connection Connection
+		stderr     string
+		want       string
 	}{
 		"the tools are too old": {newer, complains + failed, "the tools image has Ceph of an older version, which cannot read the newer type of key of client.cephtune; use a " +
 			"tools image built from quay.io/ceph/ceph:v20.2.4, in the manager's Deployment and in the operator config"},
@@ -449,11 +449,11 @@ func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			cli, _ := fakeCLI(t, fake{stderr: test.stderr, status: "1"})
-			_, err := cli.ceph(t.Context(), test.at, "auth")
+			_, err := cli.ceph(t.Context(), test.connection, "auth")
 			if err == nil || test.want != "" && err.Error() != test.want {
 				t.Fatalf("got %v\nwant %s", err, test.want)
 			}
-			if strings.Contains(err.Error(), test.at.Key) {
+			if strings.Contains(err.Error(), test.connection.Key) {
 				t.Errorf("the error has the key: %v", err)
 			}
 			_, unreadable := errors.AsType[*UnreadableKeyError](err)

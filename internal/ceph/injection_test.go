@@ -12,18 +12,18 @@ import (
 
 // checks are the sidecar's checks of the texts that become parts of commands.
 func checks() map[string]func(string) error {
-	is := func(form *regexp.Regexp) func(string) error {
+	matches := func(form *regexp.Regexp) func(string) error {
 		return func(text string) error { return named("something", text, form) }
 	}
 	return map[string]func(string) error{
-		"a pool":                  is(poolName),
+		"a pool":                  matches(poolName),
 		"a pool to be tuned":      tunablePool,
 		"an image":                ownImage,
-		"an object":               is(objectName),
-		"an object of ours":       func(text string) error { return errors.Join(is(objectName)(text), ownObjects("", text)) },
+		"an object":               matches(objectName),
+		"an object of ours":       func(text string) error { return errors.Join(matches(objectName)(text), ownObjects("", text)) },
 		"a RADOS namespace":       func(text string) error { return ownObjects(text, "") },
-		"a key of config-key":     is(keyName),
-		"an option":               is(optionName),
+		"a key of config-key":     matches(keyName),
+		"an option":               matches(optionName),
 		"an option to be changed": func(text string) error { return Fence{}.Tunable(Setting{Who: ConfigWho{Section: "osd"}, Option: text}) },
 		"an option of a pool":     func(text string) error { return Fence{}.Tunable(Setting{Pool: "p", Option: text}) },
 		"an option to restore": func(text string) error {
@@ -52,19 +52,19 @@ func FuzzNothingButWords(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for what, check := range checks() {
+		for kind, check := range checks() {
 			if check(text) != nil {
 				continue
 			}
-			number := what == "a value" && regexp.MustCompile(`^-[0-9]`).MatchString(text)
-			empty := text == "" && what != "a mask" // "" is none
+			number := kind == "a value" && regexp.MustCompile(`^-[0-9]`).MatchString(text)
+			empty := text == "" && kind != "a mask" // "" is none
 			switch {
 			case strings.HasPrefix(text, "-") && !number, empty:
-				t.Errorf("%q is taken for %s", text, what)
+				t.Errorf("%q is taken for %s", text, kind)
 			case strings.ContainsFunc(text, func(r rune) bool {
 				return unicode.IsSpace(r) || r < ' ' || r > '~' || strings.ContainsRune("'\"\\`$;&|<>*?()[]{}!", r)
 			}):
-				t.Errorf("%q is taken for %s", text, what)
+				t.Errorf("%q is taken for %s", text, kind)
 			}
 		}
 	})

@@ -70,7 +70,7 @@ func TestADeadClusterLeavesRoom(t *testing.T) {
 		for range 10 {
 			for _, ctx := range []context.Context{dead, urgent(dead)} {
 				go func() {
-					if end, err := take(ctx, p, at(0)); err == nil {
+					if end, err := take(ctx, p, clusterAt(0)); err == nil {
 						<-dead.Done()
 						end()
 					}
@@ -81,7 +81,7 @@ func TestADeadClusterLeavesRoom(t *testing.T) {
 		for cluster := 1; cluster < 10; cluster++ {
 			for _, ctx := range []context.Context{t.Context(), urgent(t.Context())} {
 				ctx, stop := context.WithTimeout(ctx, time.Second)
-				end, err := take(ctx, p, at(cluster))
+				end, err := take(ctx, p, clusterAt(cluster))
 				stop()
 				if err != nil {
 					t.Fatalf("cluster %d, urgent %t: %v", cluster, isUrgent(ctx), err)
@@ -105,7 +105,7 @@ func TestADeadClusterDelaysNoOther(t *testing.T) {
 	dead, buried := context.WithCancel(t.Context())
 	for range 10 {
 		hanging.Go(func() {
-			if _, err := cli.ceph(dead, at(0), "osd dump"); !errors.Is(err, context.Canceled) {
+			if _, err := cli.ceph(dead, clusterAt(0), "osd dump"); !errors.Is(err, context.Canceled) {
 				t.Errorf("the dead cluster: %v", err)
 			}
 		})
@@ -120,7 +120,7 @@ func TestADeadClusterDelaysNoOther(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 			defer stop()
 			for _, question := range []string{"status", "osd df", "osd dump"} {
-				if _, ok := cli.converse(ctx, at(cluster), cli.rows[question].daemon, question); !ok {
+				if _, ok := cli.converse(ctx, clusterAt(cluster), cli.rows[question].daemon, question); !ok {
 					t.Errorf("cluster %d gives no answer to %s", cluster, question)
 				}
 			}
@@ -131,8 +131,8 @@ func TestADeadClusterDelaysNoOther(t *testing.T) {
 	hanging.Wait()
 }
 
-// at returns a connection to one of several Ceph clusters.
-func at(cluster int) Connection {
+// clusterAt returns a connection to one of several Ceph clusters.
+func clusterAt(cluster int) Connection {
 	there := someone
 	there.MonHost = fmt.Sprintf("[v2:10.0.0.%d:3300]", cluster+1)
 	return there
@@ -161,7 +161,7 @@ func TestTenClustersHaveFewProcesses(t *testing.T) {
 		for _, question := range []string{"status", "osd df"} {
 			asking.Go(func() {
 				for range 3 {
-					if _, ok := cli.converse(t.Context(), at(cluster), cli.rows[question].daemon, question); !ok {
+					if _, ok := cli.converse(t.Context(), clusterAt(cluster), cli.rows[question].daemon, question); !ok {
 						t.Errorf("cluster %d gives no answer to %s", cluster, question)
 					}
 					if n := alive(t); n > MaxProcesses-urgentProcesses {
@@ -182,12 +182,12 @@ func TestTheLongestIdleProcessEndsFirst(t *testing.T) {
 	cli := talkingCLI(t)
 	ask := func(cluster int) {
 		t.Helper()
-		if _, ok := cli.converse(t.Context(), at(cluster), monitor, "status"); !ok {
+		if _, ok := cli.converse(t.Context(), clusterAt(cluster), monitor, "status"); !ok {
 			t.Fatalf("cluster %d gives no answer", cluster)
 		}
 	}
 	runs := func(cluster int) bool {
-		return cli.conversations.conversation(counterpart{at(cluster), monitor}).process != nil
+		return cli.conversations.conversation(counterpart{clusterAt(cluster), monitor}).process != nil
 	}
 	for cluster := range room {
 		ask(cluster)

@@ -64,16 +64,16 @@ type answering struct {
 	out []byte
 	err error
 
-	mu    sync.Mutex
-	at    Connection
-	asked []Command
-	fence *Fence
+	mu         sync.Mutex
+	connection Connection
+	asked      []Command
+	fence      *Fence
 }
 
 func (a *answering) Execute(_ context.Context, connection Connection, do Command, fence *Fence) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.at, a.fence = connection, fence
+	a.connection, a.fence = connection, fence
 	a.asked = append(a.asked, do)
 	return a.out, a.err
 }
@@ -96,8 +96,8 @@ func TestCommandsCrossTheSocket(t *testing.T) {
 			}
 			want := sent
 			want.Input = strings.ToValidUTF8(sent.Input, "\uFFFD")
-			if diff := cmp.Diff([]Command{want}, to.asked); diff != "" || to.at != someone || to.fence != nil {
-				t.Errorf("as %v with fence %v (-want +got):\n%s", to.at, to.fence, diff)
+			if diff := cmp.Diff([]Command{want}, to.asked); diff != "" || to.connection != someone || to.fence != nil {
+				t.Errorf("as %v with fence %v (-want +got):\n%s", to.connection, to.fence, diff)
 			}
 			if strings.Contains(log.String(), someone.Key) {
 				t.Errorf("the key is in the log: %s", log)
@@ -147,7 +147,7 @@ func TestChangesOfAFormerHolderAreRefused(t *testing.T) {
 			}
 			if test.delay > 0 {
 				test.fence = soon()
-				client.WithTransport(func(way http.RoundTripper) http.RoundTripper { return delayed{RoundTripper: way, by: test.delay} })
+				client.WithTransport(func(way http.RoundTripper) http.RoundTripper { return delayed{RoundTripper: way, delay: test.delay} })
 			}
 			if err := client.SetBalancer(t.Context(), someone, test.fence, true); err == nil {
 				t.Error("it was admitted")
@@ -163,11 +163,11 @@ func TestChangesOfAFormerHolderAreRefused(t *testing.T) {
 type delayed struct {
 	http.RoundTripper
 
-	by time.Duration
+	delay time.Duration
 }
 
 func (d delayed) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(d.by)
+	time.Sleep(d.delay)
 	return d.RoundTripper.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 }
 

@@ -20,16 +20,16 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 const (
-	osds   = "../engine/radosbench/testdata/osd-count/"
-	howto  = "../engine/radosbench/testdata/rados-howto/"
-	broken = "../engine/radosbench/testdata/synthetic/"
-	pvc    = "../engine/fio/testdata/pvc-and-rbd/"
-	fio    = "../engine/fio/testdata/fio-3.33/"
-	logs   = "../engine/fio/testdata/fio-3.33-logs/"
-	rbd    = "../engine/rbdbench/testdata/pvc-and-rbd/"
-	tables = "../stats/testdata/"
-	own    = "testdata/tables/"
-	field  = "testdata/field/"
+	osds      = "../engine/radosbench/testdata/osd-count/"
+	howto     = "../engine/radosbench/testdata/rados-howto/"
+	broken    = "../engine/radosbench/testdata/synthetic/"
+	pvc       = "../engine/fio/testdata/pvc-and-rbd/"
+	fio       = "../engine/fio/testdata/fio-3.33/"
+	logs      = "../engine/fio/testdata/fio-3.33-logs/"
+	rbd       = "../engine/rbdbench/testdata/pvc-and-rbd/"
+	tables    = "../stats/testdata/"
+	ownTables = "testdata/tables/"
+	field     = "testdata/field/"
 
 	depth1   = field + "k01-depth1-1.json," + field + "k01-depth1-2.json," + field + "k01-depth1-3.json"
 	depth32  = field + "k01-depth32-1.json," + field + "k01-depth32-2.json," + field + "k01-depth32-3.json"
@@ -77,15 +77,15 @@ var goldenCases = map[string]string{
 	"error: not a benchmark":               "--baseline cli.go --candidate cli_test.go",
 	"error: no such file":                  "--baseline nowhere.txt --candidate nowhere.txt",
 	"files alone":                          osds + "1osd-write.txt " + osds + "2osd-write.txt",
-	"files alone, of one name":             osds + "1osd-write.txt " + own + "other/1osd-write.txt --metric iops",
+	"files alone, of one name":             osds + "1osd-write.txt " + ownTables + "other/1osd-write.txt --metric iops",
 	"files alone, lists and more candidates": "--metric p99 " + fio + "libaio-randread.plus.json," + fio + "libaio-randrw.plus.json " + fio + "libaio-randrw.plus.json " + pvc +
 		"fio-4k-randread.txt --direction read --closed-loop",
-	"files alone, three runs in each":     own + "old.txt " + own + "new.txt -o yaml",
-	"files alone, folders":                own + "before " + own + "after --paired",
+	"files alone, three runs in each":     ownTables + "old.txt " + ownTables + "new.txt -o yaml",
+	"files alone, folders":                ownTables + "before " + ownTables + "after --paired",
 	"one file":                            fio + "libaio-randread.plus.json",
-	"one file of three runs":              own + "old.txt -o markdown",
+	"one file of three runs":              ownTables + "old.txt -o markdown",
 	"one file, both directions":           pvc + "fio-4k-randrw-70-30.txt",
-	"one file, one metric":                own + "old.txt --metric bw -o yaml",
+	"one file, one metric":                ownTables + "old.txt --metric bw -o yaml",
 	"one file as JSON":                    rbd + "rbd-bench-4k-randread.txt -o json",
 	"field: depths":                       "--baseline " + depth1 + " --candidate " + depth32,
 	"field: depths that are expected":     "--expect-difference iodepth --baseline " + depth1 + " --candidate " + depth32,
@@ -94,12 +94,12 @@ var goldenCases = map[string]string{
 	"one file of two hosts":               field + "k07-clients.json",
 	"one file with syncs":                 field + "k09-fdatasync.json",
 	"one file with syncs, plain":          fio + "fsync.txt",
-	"usage: differences of one file":      own + "old.txt --expect-difference iodepth",
+	"usage: differences of one file":      ownTables + "old.txt --expect-difference iodepth",
 	"error: one file without a result":    broken + "no-operations.txt",
-	"error: the second run of a file":     own + "broken.txt " + own + "new.txt",
+	"error: the second run of a file":     ownTables + "broken.txt " + ownTables + "new.txt",
 	"error: no file of that name":         "nowhere.txt",
-	"usage: one file to plot":             own + "old.txt --plot x.svg",
-	"usage: files with and without flags": "--paired " + own + "old.txt --candidate y",
+	"usage: one file to plot":             ownTables + "old.txt --plot x.svg",
+	"usage: files with and without flags": "--paired " + ownTables + "old.txt --candidate y",
 	"usage: no candidate":                 "--baseline " + osds + "1osd-write.txt",
 	"usage: name without files":           "--baseline x --candidate-name a --candidate-name b --candidate y",
 	"usage: files without name":           "--baseline x --candidate a --candidate-name b --candidate y",
@@ -127,14 +127,14 @@ var goldenCases = map[string]string{
 	"table: writes by session, pattern, background": "--table " + tables +
 		"fio-rbd.csv --configuration config --value bandwidth_mib_s --block session,pattern,background_io,iodepth --baseline default --where block_size=4k -o markdown",
 	"table: everything mixed":       "--table " + tables + "fio-rbd.csv --configuration config --value iops --block session --baseline default",
-	"table: all verdicts":           "--table " + own + "verdicts.csv --configuration config --value iops --block block --baseline old",
-	"table: expected verdict":       "--table " + own + "verdicts.csv --configuration config --value iops --block block --baseline old --expect Superior,Better",
-	"table: identical runs":         "--table " + own + "rounded.csv --configuration config --value iops --baseline old -o json",
-	"error: table without value":    "--table " + own + "empty-value.csv --configuration config --value iops --baseline a",
-	"error: table with zero":        "--table " + own + "zero.csv --configuration config --value iops --baseline a",
-	"error: table with short row":   "--table " + own + "short-row.csv --configuration config --value iops --baseline a",
-	"error: table without rows":     "--table " + own + "no-rows.csv --configuration config --value iops --baseline a",
-	"error: table with same column": "--table " + own + "same-column.csv --configuration config --value iops --baseline a",
+	"table: all verdicts":           "--table " + ownTables + "verdicts.csv --configuration config --value iops --block block --baseline old",
+	"table: expected verdict":       "--table " + ownTables + "verdicts.csv --configuration config --value iops --block block --baseline old --expect Superior,Better",
+	"table: identical runs":         "--table " + ownTables + "rounded.csv --configuration config --value iops --baseline old -o json",
+	"error: table without value":    "--table " + ownTables + "empty-value.csv --configuration config --value iops --baseline a",
+	"error: table with zero":        "--table " + ownTables + "zero.csv --configuration config --value iops --baseline a",
+	"error: table with short row":   "--table " + ownTables + "short-row.csv --configuration config --value iops --baseline a",
+	"error: table without rows":     "--table " + ownTables + "no-rows.csv --configuration config --value iops --baseline a",
+	"error: table with same column": "--table " + ownTables + "same-column.csv --configuration config --value iops --baseline a",
 	"error: table without column":   "--table " + tables + "recovery.csv --configuration config --value seconds --baseline default",
 	"error: table without baseline": "--table " + tables + "recovery.csv --configuration config --value recovery_seconds --baseline standard",
 	"error: no row is left":         "--table " + tables + "recovery.csv --configuration config --value recovery_seconds --baseline default --where session=E",
@@ -278,11 +278,11 @@ func checkCandidate(t *testing.T, c map[string]any) {
 	}
 }
 
-func requireFields(t *testing.T, what string, object map[string]any, names ...string) {
+func requireFields(t *testing.T, subject string, object map[string]any, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if _, ok := object[name]; !ok {
-			t.Errorf("%s has no field %s", what, name)
+			t.Errorf("%s has no field %s", subject, name)
 		}
 	}
 }

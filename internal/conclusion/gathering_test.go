@@ -92,11 +92,11 @@ func manyClients(t *testing.T, phases, seconds int) {
 		_, seen := reporters(t, clients, courseOf(seconds))
 		run := &archive.Run{Number: 1, State: v1alpha1.RunValid, RawOutput: v1alpha1.RawOutputAlways}
 		for i := range phases {
-			told, err := gathered.fetch(t.Context(), seen, 1, fmt.Sprint("r1-", i), engine.Timing{})
+			fetched, err := gathered.fetch(t.Context(), seen, 1, fmt.Sprint("r1-", i), engine.Timing{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			observation, err := told.observer.Observation()
+			observation, err := fetched.observer.Observation()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,15 +140,15 @@ func TestHostileClientsTogether(t *testing.T) {
 			}
 			r.log = log.Bytes()
 		}
-		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		fetched, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := told.observer.Observation(); err == nil || !strings.Contains(err.Error(), "take more than 48 MiB") {
+		if _, err := fetched.observer.Observation(); err == nil || !strings.Contains(err.Error(), "take more than 48 MiB") {
 			t.Errorf("got %v", err)
 		}
-		if len(told.reports) != 64 || gathered.kept > archive.MaxMemory {
-			t.Errorf("%d reports of %d bytes", len(told.reports), gathered.kept)
+		if len(fetched.reports) != 64 || gathered.kept > archive.MaxMemory {
+			t.Errorf("%d reports of %d bytes", len(fetched.reports), gathered.kept)
 		}
 	})
 }
@@ -164,11 +164,11 @@ func TestAGatheringHasABudget(t *testing.T) {
 		account := budget.Open()
 		gathered := &Gathering{}
 		gathered.Charge(account)
-		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		fetched, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = told.observer.Observation()
+		_, err = fetched.observer.Observation()
 		if _, exhausted := errors.AsType[*limits.BudgetError](err); exhausted == tc.fits || tc.fits && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -192,18 +192,18 @@ func TestReportsAreFetchedOnce(t *testing.T) {
 	}
 	all[1].err = nil
 	for range 2 {
-		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		fetched, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want.Client = 2
-		if len(told.reports) != 3 || gathered.dropped != nil {
-			t.Fatalf("%d reports, dropped %v", len(told.reports), gathered.dropped)
+		if len(fetched.reports) != 3 || gathered.dropped != nil {
+			t.Fatalf("%d reports, dropped %v", len(fetched.reports), gathered.dropped)
 		}
-		if diff := cmp.Diff(*want, told.reports[2]); diff != "" {
+		if diff := cmp.Diff(*want, fetched.reports[2]); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if observation, err := told.observer.Observation(); err != nil || observation.Result.Clients != 3 {
+		if observation, err := fetched.observer.Observation(); err != nil || observation.Result.Clients != 3 {
 			t.Errorf("%+v, %v", observation, err)
 		}
 	}
@@ -218,7 +218,7 @@ func TestTheNextRunIsGatheredAnew(t *testing.T) {
 	if _, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{}); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := gathered.fetch(t.Context(), seen, 2, "r2-a", engine.Timing{}); err != nil || len(told.reports) != 3 || len(gathered.tasks) != 1 {
-		t.Errorf("of the next run: %+v, %v", told, err)
+	if fetched, err := gathered.fetch(t.Context(), seen, 2, "r2-a", engine.Timing{}); err != nil || len(fetched.reports) != 3 || len(gathered.tasks) != 1 {
+		t.Errorf("of the next run: %+v, %v", fetched, err)
 	}
 }

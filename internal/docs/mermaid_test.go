@@ -99,12 +99,12 @@ func parseSequence(lines []string) error {
 	there := map[string]bool{}
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
-		if of := participant.FindStringSubmatch(line); of != nil {
-			there[of[1]] = true
+		if parts := participant.FindStringSubmatch(line); parts != nil {
+			there[parts[1]] = true
 			continue
 		}
-		of := message.FindStringSubmatch(line)
-		if of == nil || !there[of[1]] || !there[of[3]] {
+		parts := message.FindStringSubmatch(line)
+		if parts == nil || !there[parts[1]] || !there[parts[3]] {
 			return fmt.Errorf("a line that this test does not know, or somebody who is no participant: %s", line)
 		}
 	}

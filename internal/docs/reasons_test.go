@@ -97,9 +97,9 @@ var passedOn = map[string]string{
 	"string(e.Code)":           "internal/design/sweep, whose words are among the events",
 }
 
-// said returns the expressions that the controllers use as reasons of outcomes, obstacles, events
+// messages returns the expressions that the controllers use as reasons of outcomes, obstacles, events
 // and plans.
-func said(t *testing.T) []ast.Expr {
+func messages(t *testing.T) []ast.Expr {
 	t.Helper()
 	var found []ast.Expr
 	for _, dir := range setters {
@@ -139,7 +139,7 @@ func reasonIn(made *ast.CompositeLit) []ast.Expr {
 // TestReasonsAreConstants checks that each reason is a constant of the API, a word for an event, or
 // passed on from elsewhere. No table would have another reason.
 func TestReasonsAreConstants(t *testing.T) {
-	found, used := said(t), map[string]bool{}
+	found, used := messages(t), map[string]bool{}
 	for _, expression := range found {
 		text := types.ExprString(expression)
 		used[text] = true
@@ -162,7 +162,7 @@ func TestReasonsAreConstants(t *testing.T) {
 func eventWords(t *testing.T) []string {
 	t.Helper()
 	words := ofType(t, "internal/design/sweep", "EventCode")
-	for _, expression := range said(t) {
+	for _, expression := range messages(t) {
 		if word, isWord := literal(expression); isWord {
 			words = append(words, word)
 		}

@@ -69,12 +69,12 @@ func outputOf(t *testing.T, p *page, b block) string {
 		t.Fatalf("want a command of ours:\n%s", b.text)
 	}
 	var stdout, stderr bytes.Buffer
-	want, says := 0, &stdout
+	want, output := 0, &stdout
 	if slices.Contains(args, "--expect") {
-		want, says = 3, &stderr
+		want, output = 3, &stderr
 	}
 	if code := cli.Run(append([]string{"kubectl-cephtune"}, args...), &stdout, &stderr); code != want {
 		t.Errorf("exit code %d, want %d, of\n%s\n%s", code, want, b.text, &stderr)
 	}
-	return says.String()
+	return output.String()
 }

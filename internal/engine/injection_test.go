@@ -71,8 +71,8 @@ func everyPlace() []place.Place {
 }
 
 // opaque reports whether a type contains texts that no user can set.
-func opaque(of reflect.Type) bool {
-	return of == reflect.TypeFor[resource.Quantity]() || of == reflect.TypeFor[metav1.Duration]()
+func opaque(kind reflect.Type) bool {
+	return kind == reflect.TypeFor[resource.Quantity]() || kind == reflect.TypeFor[metav1.Duration]()
 }
 
 // texts returns the texts in a value, and their paths.
@@ -100,20 +100,20 @@ func texts(v reflect.Value, path string) (paths []string, found []reflect.Value)
 }
 
 // roomForTexts returns the paths of the text fields of a type.
-func roomForTexts(of reflect.Type, path string) []string {
+func roomForTexts(kind reflect.Type, path string) []string {
 	var paths []string
 	switch {
-	case opaque(of):
-	case of.Kind() == reflect.String:
+	case opaque(kind):
+	case kind.Kind() == reflect.String:
 		return []string{path}
-	case of.Kind() == reflect.Pointer:
-		return roomForTexts(of.Elem(), path)
-	case of.Kind() == reflect.Slice:
-		return roomForTexts(of.Elem(), path+"[]")
-	case of.Kind() == reflect.Map:
+	case kind.Kind() == reflect.Pointer:
+		return roomForTexts(kind.Elem(), path)
+	case kind.Kind() == reflect.Slice:
+		return roomForTexts(kind.Elem(), path+"[]")
+	case kind.Kind() == reflect.Map:
 		return []string{path + " is a map, which texts does not look into"}
-	case of.Kind() == reflect.Struct:
-		for field := range of.Fields() {
+	case kind.Kind() == reflect.Struct:
+		for field := range kind.Fields() {
 			paths = append(paths, roomForTexts(field.Type, path+"."+field.Name)...)
 		}
 	}

@@ -19,8 +19,8 @@ func morning(day int) time.Time { return time.Date(2026, 3, day, 6, 0, 0, 0, tim
 func recorded(day int, iops float64, runs int) []ReferenceRun {
 	var all []ReferenceRun
 	for i := range runs {
-		of := map[v1alpha1.PhaseName][]Figure{"three": around(iops, i)}
-		all = append(all, ReferenceRun{Session: fmt.Sprint(day), Start: morning(day), Figures: of})
+		figures := map[v1alpha1.PhaseName][]Figure{"three": around(iops, i)}
+		all = append(all, ReferenceRun{Session: fmt.Sprint(day), Start: morning(day), Figures: figures})
 	}
 	return all
 }

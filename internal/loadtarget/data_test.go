@@ -16,7 +16,7 @@ import (
 // A snapshot keeps the data that is overwritten. So images with a snapshot take up to twice the
 // space, which is checked before they are created.
 func TestRoomForSnapshots(t *testing.T) {
-	of := func(initially v1alpha1.InitialState) (bytes int64, demand int64) {
+	needs := func(initially v1alpha1.InitialState) (bytes int64, demand int64) {
 		seen := Target{
 			Template: &v1alpha1.BenchmarkTemplate{
 				InitialState: initially, Clients: v1alpha1.Clients{Count: 1},
@@ -45,8 +45,8 @@ func TestRoomForSnapshots(t *testing.T) {
 		}
 		return bytes, seen.Demand().Bytes
 	}
-	kept, keptDemand := of(v1alpha1.InitialStateKeep)
-	back, backDemand := of(v1alpha1.InitialStateRollback)
+	kept, keptDemand := needs(v1alpha1.InitialStateKeep)
+	back, backDemand := needs(v1alpha1.InitialStateRollback)
 	if kept != 10<<30 || back != kept/2 || keptDemand != 1<<30 || backDemand != 2*keptDemand {
 		t.Errorf("Auto is %d bytes and %d with snapshots; 1 GiB of data takes %d and %d", kept, back, keptDemand, backDemand)
 	}

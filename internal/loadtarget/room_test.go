@@ -140,7 +140,7 @@ func TestRoomIsShared(t *testing.T) {
 // groups and its placement.
 func TestScratchPoolInARoot(t *testing.T) {
 	const gib = 1 << 30
-	of := func(root string) Target {
+	targetIn := func(root string) Target {
 		seen := Target{
 			Template: &v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
 				CrushRoot: root, Replicated: &v1alpha1.ReplicatedPool{Size: 1},
@@ -165,7 +165,7 @@ func TestScratchPoolInARoot(t *testing.T) {
 		"":     {30 * gib, "256", false}, // The default of pg_num counts all OSDs.
 		"fast": {20 * gib, "64", true},
 	} {
-		seen := of(root)
+		seen := targetIn(root)
 		if got := seen.available(); got != want.available {
 			t.Errorf("root %q: %d bytes are available, want %d", root, got, want.available)
 		}

@@ -31,9 +31,9 @@ func TestHoldings(t *testing.T) {
 	for _, taken := range []struct {
 		fsid   string
 		holder objectref.Ref
-		at     time.Time
+		moment time.Time
 	}{{"a", nightly, now}, {"b", gaveBack, now}, {"c", gone, now.Add(-2 * Duration)}} {
-		if _, err := leases.Acquire(t.Context(), taken.fsid, taken.holder, taken.at); err != nil {
+		if _, err := leases.Acquire(t.Context(), taken.fsid, taken.holder, taken.moment); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -207,18 +207,18 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 	for name, story := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := newKubernetes(t)
-			of := map[string]*Leases{}
+			leases := map[string]*Leases{}
 			for _, process := range []string{"first", "second"} {
-				of[process] = NewLeases(k, k, namespace, process)
+				leases[process] = NewLeases(k, k, namespace, process)
 			}
 			for i, s := range story {
 				k.writes = 0
 				var got Grant
 				var err error
 				if s.release {
-					err = of[s.process].Release(t.Context(), fsid, s.who)
+					err = leases[s.process].Release(t.Context(), fsid, s.who)
 				} else {
-					got, err = of[s.process].Acquire(t.Context(), fsid, s.who, began.Add(s.after))
+					got, err = leases[s.process].Acquire(t.Context(), fsid, s.who, began.Add(s.after))
 				}
 				_, superseded := errors.AsType[*SupersededError](err)
 				if superseded != s.wantSuperseded || err != nil && !superseded || got.Held != s.wantHeld || s.wantHeld && got.Epoch != ofBegan+s.wantEpoch {
@@ -238,8 +238,8 @@ func TestSupersededProcessReleasesNothing(t *testing.T) {
 	k, s := newKubernetes(t), &store{keys: map[string]string{}}
 	first := NewBoth(NewLeases(k, k, namespace, "first"), NewRecords(s, "here"))
 	second := NewBoth(NewLeases(k, k, namespace, "second"), NewRecords(s, "here"))
-	for i, of := range []*Both{first, second} {
-		if got, err := of.Acquire(t.Context(), ceph.Connection{}, fsid, nightly, began.Add(time.Duration(i)*time.Minute)); err != nil || !got.Held {
+	for i, locks := range []*Both{first, second} {
+		if got, err := locks.Acquire(t.Context(), ceph.Connection{}, fsid, nightly, began.Add(time.Duration(i)*time.Minute)); err != nil || !got.Held {
 			t.Fatalf("process %d: %+v, %v", i, got, err)
 		}
 	}
@@ -266,10 +266,10 @@ func TestLeaseOfAnEarlierVersion(t *testing.T) {
 func TestLost(t *testing.T) {
 	held, broken := &Grant{Held: true, Expires: began}, errors.New("no route")
 	for name, test := range map[string]struct {
-		held *Grant
-		err  error
-		at   time.Duration
-		want bool
+		held  *Grant
+		err   error
+		after time.Duration
+		want  bool
 	}{
 		"it has expired":                    {held, broken, 1, true},
 		"it has not expired":                {held, broken, 0, false},
@@ -277,7 +277,7 @@ func TestLost(t *testing.T) {
 		"nothing is wrong":                  {held, nil, 1, false},
 		"another process has taken it over": {held, fmt.Errorf("take: %w", &SupersededError{}), 1, false},
 	} {
-		if got := Lost(test.held, test.err, began.Add(test.at)); got != test.want {
+		if got := Lost(test.held, test.err, began.Add(test.after)); got != test.want {
 			t.Errorf("%s: lost %t, want %t", name, got, test.want)
 		}
 	}
@@ -288,12 +288,12 @@ func TestEpochsAlwaysIncrease(t *testing.T) {
 	k := newKubernetes(t)
 	leases := NewLeases(k, k, namespace, "first")
 	last, now := int64(0), began
-	take := func(what string, after time.Duration) {
+	take := func(step string, after time.Duration) {
 		t.Helper()
 		now = now.Add(after)
 		got, err := leases.Acquire(t.Context(), fsid, nightly, now)
 		if err != nil || !got.Held || got.Epoch <= last {
-			t.Errorf("%s: %+v, %v, want an epoch above %d", what, got, err, last)
+			t.Errorf("%s: %+v, %v, want an epoch above %d", step, got, err, last)
 		}
 		last = got.Epoch
 		if err := leases.Release(t.Context(), fsid, nightly); err != nil {

@@ -20,8 +20,10 @@ import (
 
 var begin = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// at returns a time in the phase.
-func at(seconds float64) time.Time { return begin.Add(time.Duration(seconds * float64(time.Second))) }
+// since returns a time in the phase.
+func since(seconds float64) time.Time {
+	return begin.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 // plan stops osd.2 for a minute, 40 s after the start, ten of which are ramp.
 func plan() Plan {
@@ -109,11 +111,11 @@ func TestRefuse(t *testing.T) {
 			c.PGs, p.OtherPools, c.Stop, c.Status = append(c.PGs, pg(3, 2)), 1, nil, nil
 		}, ""},
 		"Ceph says no":                            {func(c *Cluster, _ *Plan) { c.Stop = &ceph.Stop{Reason: "72 PGs would become offline"} }, "72 PGs would become offline"},
-		"an OSD that was down two minutes ago":    {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = at(-120) }, "within the last 2m40s"},
-		"an OSD that was down three minutes ago":  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = at(-180) }, ""},
-		"another one that was down a minute ago":  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[1].DownSince = at(-60) }, ""},
+		"an OSD that was down two minutes ago":    {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = since(-120) }, "within the last 2m40s"},
+		"an OSD that was down three minutes ago":  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[2].DownSince = since(-180) }, ""},
+		"another one that was down a minute ago":  {func(c *Cluster, _ *Plan) { c.OSDMap.OSDs[1].DownSince = since(-60) }, ""},
 		"early on, data is not asked for":         {func(c *Cluster, _ *Plan) { c.Status, c.Stop = nil, nil }, ""},
-		"early on, it does not matter how rested": {func(c *Cluster, _ *Plan) { c.Status, c.OSDMap.OSDs[2].DownSince = nil, at(-1) }, ""},
+		"early on, it does not matter how rested": {func(c *Cluster, _ *Plan) { c.Status, c.OSDMap.OSDs[2].DownSince = nil, since(-1) }, ""},
 	} {
 		c, p := whole(), plan()
 		tc.change(&c, &p)
@@ -137,8 +139,8 @@ func TestSpacingStaysBelowMarkdownLimit(t *testing.T) {
 
 // The OSD with the lowest limit decides.
 func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
-	own := ceph.ConfigEntry{Section: "osd", Mask: "host:a", Name: "osd_max_markdown_count", Value: "2"}
-	if got := spacing([]ceph.ConfigEntry{own}); got != 610*time.Second {
+	masked := ceph.ConfigEntry{Section: "osd", Mask: "host:a", Name: "osd_max_markdown_count", Value: "2"}
+	if got := spacing([]ceph.ConfigEntry{masked}); got != 610*time.Second {
 		t.Errorf("%v, want as long as an OSD needs that ends after two", got)
 	}
 }
@@ -155,8 +157,8 @@ func TestOverdueOutageEndsInTime(t *testing.T) {
 
 func TestRestedByTheLatestMap(t *testing.T) {
 	survey, last := osds(), osds()
-	survey.OSDs[2].DownSince, last.OSDs[2].DownSince, last.OSDs[1].DownSince = at(-500), at(-100), at(-10)
-	if got, want := plan().Rested(nil, survey, nil, last), at(60); !got.Equal(want) {
+	survey.OSDs[2].DownSince, last.OSDs[2].DownSince, last.OSDs[1].DownSince = since(-500), since(-100), since(-10)
+	if got, want := plan().Rested(nil, survey, nil, last), since(60); !got.Equal(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if got := plan().Rested(nil, osds()); !got.IsZero() {
@@ -181,7 +183,7 @@ func sample(seconds float64, degraded int64, states ...string) quiescence.Sample
 	for _, state := range states {
 		s.PGsByState[state] = 1
 	}
-	return quiescence.Sample{Time: at(seconds), Status: s}
+	return quiescence.Sample{Time: since(seconds), Status: s}
 }
 
 const (
@@ -192,10 +194,10 @@ const (
 
 func TestNext(t *testing.T) {
 	start := Progress{Start: begin}
-	stopped := Progress{Start: begin, Stop: at(40)}
-	down := Progress{Start: begin, Stop: at(40), Down: at(41)}
-	back := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
-	up := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102)}
+	stopped := Progress{Start: begin, Stop: since(40)}
+	down := Progress{Start: begin, Stop: since(40), Down: since(41)}
+	back := Progress{Start: begin, Stop: since(40), Down: since(41), NoupUnset: since(100)}
+	up := Progress{Start: begin, Stop: since(40), Down: since(41), NoupUnset: since(100), Up: since(102)}
 	early := []quiescence.Sample{sample(42, 9, degraded), sample(47, 0, clean)}
 	early[0].Status.UpOSDs, early[1].Status.UpOSDs = 2, 3
 	recovering := []quiescence.Sample{sample(60, 9, degraded), sample(104, 9, "active+recovering+degraded")}
@@ -203,7 +205,7 @@ func TestNext(t *testing.T) {
 	onlyCopy := []quiescence.Sample{sample(60, 0, "stale+active+clean"), sample(110, 0, clean), sample(112, 0, clean)}
 	remapped := append(slices.Clip(recovering), sample(110, 0, "active+clean+remapped"), sample(112, 0, clean))
 	for name, tc := range map[string]struct {
-		so     Progress
+		state  Progress
 		look   Look
 		now    float64
 		want   Step
@@ -211,41 +213,41 @@ func TestNext(t *testing.T) {
 		failed string
 		note   func(Progress) bool
 	}{
-		"the phase has begun":              {so: start, now: 5, want: StepWait, again: 35 * time.Second},
-		"it is time":                       {so: start, now: 40, want: StepStop},
-		"it is a little late":              {so: start, now: 54, want: StepStop},
-		"it is much too late":              {so: start, now: 56, want: StepDone, failed: "had not stopped"},
-		"the phase ended before":           {so: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
-		"they are marked down":             {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
-		"they are down":                    {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(p Progress) bool { return p.Down.Equal(at(42)) }},
-		"they do not go":                   {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepUnsetNoup, failed: "not all OSDs went down"},
-		"one is up before it may":          {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepUnsetNoup, failed: "came up before the outage was over"},
-		"unknown number of OSDs up before": {so: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
-		"they are as few as they can":      {so: down, look: Look{OSDMap: osds(2), Samples: early[:1], UpBefore: 3}, now: 50, want: StepWait, again: 50 * time.Second},
-		"another one goes":                 {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepUnsetNoup, failed: "osd.0 went down"},
-		"the outage is nearly over":        {so: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
-		"the outage is over":               {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepUnsetNoup},
-		"no samples for long":              {so: down, now: 500, want: StepUnsetNoup},
-		"the phase ends meanwhile":         {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepUnsetNoup, failed: "while the OSDs were down"},
-		"noup is unset":                    {so: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
-		"they are up":                      {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(p Progress) bool { return p.Up.Equal(at(102)) }},
-		"they do not come":                 {so: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
-		"the cluster recovers":             {so: up, look: Look{OSDMap: osds(), Samples: recovering}, now: 105, want: StepWait, again: 2 * time.Second},
-		"it is whole once":                 {so: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
-		"it is whole":                      {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(p Progress) bool { return p.Clean.Equal(at(110)) }},
-		"the phase ends before it is":      {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make the phase longer"},
+		"the phase has begun":              {state: start, now: 5, want: StepWait, again: 35 * time.Second},
+		"it is time":                       {state: start, now: 40, want: StepStop},
+		"it is a little late":              {state: start, now: 54, want: StepStop},
+		"it is much too late":              {state: start, now: 56, want: StepDone, failed: "had not stopped"},
+		"the phase ended before":           {state: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
+		"they are marked down":             {state: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
+		"they are down":                    {state: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(p Progress) bool { return p.Down.Equal(since(42)) }},
+		"they do not go":                   {state: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepUnsetNoup, failed: "not all OSDs went down"},
+		"one is up before it may":          {state: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepUnsetNoup, failed: "came up before the outage was over"},
+		"unknown number of OSDs up before": {state: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
+		"they are as few as they can":      {state: down, look: Look{OSDMap: osds(2), Samples: early[:1], UpBefore: 3}, now: 50, want: StepWait, again: 50 * time.Second},
+		"another one goes":                 {state: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepUnsetNoup, failed: "osd.0 went down"},
+		"the outage is nearly over":        {state: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
+		"the outage is over":               {state: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepUnsetNoup},
+		"no samples for long":              {state: down, now: 500, want: StepUnsetNoup},
+		"the phase ends meanwhile":         {state: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepUnsetNoup, failed: "while the OSDs were down"},
+		"noup is unset":                    {state: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
+		"they are up":                      {state: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(p Progress) bool { return p.Up.Equal(since(102)) }},
+		"they do not come":                 {state: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
+		"the cluster recovers":             {state: up, look: Look{OSDMap: osds(), Samples: recovering}, now: 105, want: StepWait, again: 2 * time.Second},
+		"it is whole once":                 {state: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
+		"it is whole":                      {state: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(p Progress) bool { return p.Clean.Equal(since(110)) }},
+		"the phase ends before it is":      {state: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make the phase longer"},
 		"nothing was missing": {
-			so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107,
+			state: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107,
 			want: StepDone, failed: "check that they store data",
 		},
-		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(p Progress) bool { return p.Clean.Equal(at(110)) }},
-		"data still has to move":      {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
-		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
-		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
+		"the only copy was missing":   {state: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(p Progress) bool { return p.Clean.Equal(since(110)) }},
+		"data still has to move":      {state: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
+		"it was refused":              {state: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
+		"it went wrong in the middle": {state: Progress{Start: begin, Stop: since(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.look.OSDMapAt = at(tc.now)
-			progress, step, again := plan().Next(tc.so, tc.look, at(tc.now))
+			tc.look.OSDMapAt = since(tc.now)
+			progress, step, again := plan().Next(tc.state, tc.look, since(tc.now))
 			if step != tc.want || again != tc.again || (progress.Failed == "") != (tc.failed == "") || !strings.Contains(progress.Failed, tc.failed) {
 				t.Errorf("%s in %v, failed %q; want %s in %v, %q", step, again, progress.Failed, tc.want, tc.again, tc.failed)
 			}
@@ -273,13 +275,13 @@ func TestBackfill(t *testing.T) {
 	}{
 		"they stay in":                     {samples: waiting, inBefore: 3, failed: "did not mark all of the OSDs out"},
 		"unknown number of OSDs in before": {samples: out, failed: "did not mark all of the OSDs out"},
-		"data is still moved":              {samples: out, inBefore: 3, out: at(70)},
-		"it is moved":                      {samples: moved, inBefore: 3, out: at(70), backfilled: at(80)},
+		"data is still moved":              {samples: out, inBefore: 3, out: since(70)},
+		"it is moved":                      {samples: moved, inBefore: 3, out: since(70), backfilled: since(80)},
 		"one of four was out for another":  {samples: out, inBefore: 2, failed: "did not mark all of the OSDs out"},
 	} {
 		p := plan()
 		p.Backfill = true
-		progress, step, _ := p.Next(Progress{Start: begin, Stop: at(40), Down: at(41)}, Look{OSDMap: osds(2), OSDMapAt: at(41), Samples: tc.samples, InBefore: tc.inBefore}, at(100))
+		progress, step, _ := p.Next(Progress{Start: begin, Stop: since(40), Down: since(41)}, Look{OSDMap: osds(2), OSDMapAt: since(41), Samples: tc.samples, InBefore: tc.inBefore}, since(100))
 		if step != StepUnsetNoup || !strings.Contains(progress.Failed, tc.failed) || (progress.Failed == "") != (tc.failed == "") {
 			t.Errorf("%s: %s, failed %q, want %q", name, step, progress.Failed, tc.failed)
 		}
@@ -295,22 +297,22 @@ func TestBackfill(t *testing.T) {
 		want    time.Time
 	}{
 		"Ceph reports late that data moves back": {stale, time.Time{}},
-		"it was moved back":                      {back, at(112)},
-		"nothing was":                            {idle, at(101)},
+		"it was moved back":                      {back, since(112)},
+		"nothing was":                            {idle, since(101)},
 	} {
-		progress := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100), Up: at(100.5)}
+		progress := Progress{Stop: since(40), Out: since(70), Backfilled: since(80), NoupUnset: since(100), Up: since(100.5)}
 		if got := wholeFrom(tc.samples, progress); !got.Equal(tc.want) {
 			t.Errorf("%s: whole from %v, want %v", name, got, tc.want)
 		}
 	}
-	got := Measure(Evidence{Progress: Progress{Start: begin, Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100)}})
+	got := Measure(Evidence{Progress: Progress{Start: begin, Stop: since(40), Out: since(70), Backfilled: since(80), NoupUnset: since(100)}})
 	if got.SecondsToOut != "30" || got.SecondsToBackfilled != "10" {
 		t.Errorf("out after %q s, moved after %q s; want 30 and 10", got.SecondsToOut, got.SecondsToBackfilled)
 	}
 }
 
 func TestMeasure(t *testing.T) {
-	progress := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102), Clean: at(120)}
+	progress := Progress{Start: begin, Stop: since(40), Down: since(41), NoupUnset: since(100), Up: since(102), Clean: since(120)}
 	var spans []result.LatencyWindow // of 5 s; the window in which the OSDs go down is the slowest
 	for i := range 36 {
 		milliseconds := int64(map[bool]int{true: 2, false: 4}[i < 5])
@@ -342,7 +344,7 @@ func TestMeasure(t *testing.T) {
 		},
 		Before: &ceph.Recovered{Objects: 1000}, After: &ceph.Recovered{Objects: 1240},
 	})
-	stop, unsetNoup, recovered := metav1.NewTime(at(40)), metav1.NewTime(at(100)), int64(240)
+	stop, unsetNoup, recovered := metav1.NewTime(since(40)), metav1.NewTime(since(100)), int64(240)
 	want := &archive.Outage{
 		StopTime: &stop, NoupUnsetTime: &unsetNoup, SecondsToUp: "2", SecondsToActive: "4", SecondsToClean: "20",
 		// 2 s to 100, 8 s at 100, 48 s from 100 to 300, 6 s at 300, 16 s from 300 to none.
@@ -380,7 +382,7 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 	if got := Measure(Evidence{Progress: Progress{Start: begin, Failed: "refused"}}); got != nil {
 		t.Errorf("%+v", got)
 	}
-	progress := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(60)}
+	progress := Progress{Start: begin, Stop: since(40), Down: since(41), NoupUnset: since(60)}
 	got := Measure(Evidence{Progress: progress, Samples: []quiescence.Sample{sample(50, 7, degraded)}, Before: &ceph.Recovered{}, After: &ceph.Recovered{Objects: 5}})
 	if got.SecondsToUp != "" || got.SecondsToClean != "" || got.DegradedObjectSeconds != "" || got.RecoveredObjects != nil || got.Windows != nil {
 		t.Errorf("%+v", got)
@@ -392,13 +394,13 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 
 // An OSD map from before a command must not count as its result.
 func TestOldOSDMapIsIgnored(t *testing.T) {
-	progress := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
-	progress, _, _ = plan().Next(progress, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))
+	progress := Progress{Start: begin, Stop: since(40), Down: since(41), NoupUnset: since(100)}
+	progress, _, _ = plan().Next(progress, Look{OSDMap: osds(), OSDMapAt: since(39)}, since(101))
 	if !progress.Up.IsZero() {
 		t.Errorf("up at %v, by a map of before the stop", progress.Up)
 	}
-	progress, _, _ = plan().Next(progress, Look{OSDMap: osds(), OSDMapAt: at(102)}, at(104))
-	if !progress.Up.Equal(at(102)) {
+	progress, _, _ = plan().Next(progress, Look{OSDMap: osds(), OSDMapAt: since(102)}, since(104))
+	if !progress.Up.Equal(since(102)) {
 		t.Errorf("up at %v, want when it was seen", progress.Up)
 	}
 }

@@ -38,12 +38,12 @@ func TestInactive(t *testing.T) {
 		"a runner that does not tell of it": {[]look{{0, []ceph.PG{pg("1.3", "")}}, {11 * time.Second, []ceph.PG{pg("1.3", "")}}, {11 * time.Second, []ceph.PG{pg("1.3", "")}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var so Inactive
+			var inactive Inactive
 			moment := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 			for n, look := range tc.looks {
 				moment = moment.Add(look.after)
 				var danger *Danger
-				so, danger = so.Next(moment, look.pgs)
+				inactive, danger = inactive.Next(moment, look.pgs)
 				want := tc.want
 				if n < len(tc.looks)-1 {
 					want = ""

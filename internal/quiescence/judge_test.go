@@ -83,91 +83,91 @@ type judged struct {
 }
 
 var judgeCases = map[string]struct {
-	of   Observation
-	spec v1alpha1.Quiescence
-	want []judged
+	observation Observation
+	spec        v1alpha1.Quiescence
+	want        []judged
 }{
-	"nothing":       {of: observed(nil, nil, nil)},
-	"no sample yet": {of: Observation{Start: start, End: after(29)}},
+	"nothing":       {observation: observed(nil, nil, nil)},
+	"no sample yet": {observation: Observation{Start: start, End: after(29)}},
 	"HEALTH_ERR aborts at once": {
-		of: observed(nil, failed, nil), want: []judged{{KindHealthError, abort, 5, 5, 1}},
+		observation: observed(nil, failed, nil), want: []judged{{KindHealthError, abort, 5, 5, 1}},
 	},
 	"inactive PGs abort at once": {
-		of: observed(nil, peering), want: []judged{{KindInactivePGs, abort, 5, 5, 1}, {KindRecovery, invalidate, 5, 5, 1}},
+		observation: observed(nil, peering), want: []judged{{KindInactivePGs, abort, 5, 5, 1}, {KindRecovery, invalidate, 5, 5, 1}},
 	},
 	"stale PGs are inactive": {
-		of: observed(inState(map[string]int{"stale+active+clean": 1})), want: []judged{{KindInactivePGs, abort, 0, 0, 1}},
+		observation: observed(inState(map[string]int{"stale+active+clean": 1})), want: []judged{{KindInactivePGs, abort, 0, 0, 1}},
 	},
-	"a warning":                               {of: observed(nil, warned("SLOW_OPS", ""), warned("SLOW_OPS", "")), want: []judged{{KindHealthWarning, invalidate, 5, 10, 2}}},
-	"a warning, to be recorded":               {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{Health: record}, want: []judged{{KindHealthWarning, record, 0, 0, 1}}},
-	"a warning, allowed":                      {of: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
-	"a warning about scrub flags":             {of: observed(warned(flagsCode, "noscrub flag(s) set"))},
-	"a warning about flags":                   {of: observed(warned(flagsCode, "noout,noscrub flag(s) set")), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
-	"a crash from before":                     {of: observed(warned("RECENT_CRASH", ""), warned("RECENT_CRASH", ""))},
-	"a crash during the phase":                {of: observed(nil, warned("RECENT_CRASH", "")), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
-	"a pool's odd number of PGs":              {of: observed(nil, oddPools(1)), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
-	"one that is the caller's":                {of: oneOddPool(observed(oddPools(1), oddPools(1)))},
-	"one that is the caller's, and another's": {of: oneOddPool(observed(oddPools(1), oddPools(2))), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
-	"together with another warning":           {of: oneOddPool(observed(warned("SLOW_OPS", ""))), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
-	"recovery":                                {of: observed(nil, recovering), want: []judged{{KindRecovery, invalidate, 5, 5, 1}}},
+	"a warning":                               {observation: observed(nil, warned("SLOW_OPS", ""), warned("SLOW_OPS", "")), want: []judged{{KindHealthWarning, invalidate, 5, 10, 2}}},
+	"a warning, to be recorded":               {observation: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{Health: record}, want: []judged{{KindHealthWarning, record, 0, 0, 1}}},
+	"a warning, allowed":                      {observation: observed(warned("SLOW_OPS", "")), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"SLOW_OPS"}}},
+	"a warning about scrub flags":             {observation: observed(warned(flagsCode, "noscrub flag(s) set"))},
+	"a warning about flags":                   {observation: observed(warned(flagsCode, "noout,noscrub flag(s) set")), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
+	"a crash from before":                     {observation: observed(warned("RECENT_CRASH", ""), warned("RECENT_CRASH", ""))},
+	"a crash during the phase":                {observation: observed(nil, warned("RECENT_CRASH", "")), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"a pool's odd number of PGs":              {observation: observed(nil, oddPools(1)), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"one that is the caller's":                {observation: oneOddPool(observed(oddPools(1), oddPools(1)))},
+	"one that is the caller's, and another's": {observation: oneOddPool(observed(oddPools(1), oddPools(2))), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
+	"together with another warning":           {observation: oneOddPool(observed(warned("SLOW_OPS", ""))), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
+	"recovery":                                {observation: observed(nil, recovering), want: []judged{{KindRecovery, invalidate, 5, 5, 1}}},
 	"misplaced objects": {
-		of: observed(func(s *Sample) { s.Status.MisplacedObjects = 1 }), want: []judged{{KindRecovery, invalidate, 0, 0, 1}},
+		observation: observed(func(s *Sample) { s.Status.MisplacedObjects = 1 }), want: []judged{{KindRecovery, invalidate, 0, 0, 1}},
 	},
 	"one sample does not abort": {
-		of: observed(nil, recovering, nil, recovering), spec: v1alpha1.Quiescence{Recovery: abort},
+		observation: observed(nil, recovering, nil, recovering), spec: v1alpha1.Quiescence{Recovery: abort},
 		want: []judged{{KindRecovery, invalidate, 5, 15, 2}},
 	},
 	"two samples in a row abort": {
-		of: observed(nil, recovering, recovering), spec: v1alpha1.Quiescence{Recovery: abort},
+		observation: observed(nil, recovering, recovering), spec: v1alpha1.Quiescence{Recovery: abort},
 		want: []judged{{KindRecovery, abort, 5, 10, 2}},
 	},
 	"an abort stays one": {
-		of: observed(recovering, recovering, nil, nil), spec: v1alpha1.Quiescence{Recovery: abort},
+		observation: observed(recovering, recovering, nil, nil), spec: v1alpha1.Quiescence{Recovery: abort},
 		want: []judged{{KindRecovery, abort, 0, 5, 2}},
 	},
-	"a scrub":               {of: observed(scrubbing, scrubbing), want: []judged{{KindScrub, record, 0, 5, 2}}},
-	"a scrub, paused":       {of: observed(scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubPause}, want: []judged{{KindScrub, record, 0, 0, 1}}},
-	"a scrub that spoils":   {of: observed(scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubInvalidate}, want: []judged{{KindScrub, invalidate, 0, 0, 1}}},
-	"a scrub that aborts":   {of: observed(scrubbing, scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubAbort}, want: []judged{{KindScrub, abort, 0, 5, 2}}},
-	"trimming of snapshots": {of: observed(inState(map[string]int{"active+clean+snaptrim": 1})), want: []judged{{KindSnapTrim, record, 0, 0, 1}}},
-	"foreign I/O":           {of: observed(nil, busy), want: []judged{{KindForeignIO, record, 5, 5, 1}}},
+	"a scrub":               {observation: observed(scrubbing, scrubbing), want: []judged{{KindScrub, record, 0, 5, 2}}},
+	"a scrub, paused":       {observation: observed(scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubPause}, want: []judged{{KindScrub, record, 0, 0, 1}}},
+	"a scrub that spoils":   {observation: observed(scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubInvalidate}, want: []judged{{KindScrub, invalidate, 0, 0, 1}}},
+	"a scrub that aborts":   {observation: observed(scrubbing, scrubbing), spec: v1alpha1.Quiescence{Scrub: v1alpha1.ScrubAbort}, want: []judged{{KindScrub, abort, 0, 5, 2}}},
+	"trimming of snapshots": {observation: observed(inState(map[string]int{"active+clean+snaptrim": 1})), want: []judged{{KindSnapTrim, record, 0, 0, 1}}},
+	"foreign I/O":           {observation: observed(nil, busy), want: []judged{{KindForeignIO, record, 5, 5, 1}}},
 	"foreign I/O that aborts": {
-		of: observed(busy, busy), spec: v1alpha1.Quiescence{ForeignIO: abort}, want: []judged{{KindForeignIO, abort, 0, 5, 2}},
+		observation: observed(busy, busy), spec: v1alpha1.Quiescence{ForeignIO: abort}, want: []judged{{KindForeignIO, abort, 0, 5, 2}},
 	},
 	"PGs that were removed when it began": {
-		of: from(12, observed(strays(50), strays(48), strays(17), nil)), want: []judged{{KindStrayPGs, record, 10, 10, 1}},
+		observation: from(12, observed(strays(50), strays(48), strays(17), nil)), want: []judged{{KindStrayPGs, record, 10, 10, 1}},
 	},
 	"PGs that were removed long before a phase, without samples since": {
-		of: from(22, observed(strays(48), nil, nil, nil, nil, nil)), want: []judged{{KindStrayPGs, record, 0, 0, 1}},
+		observation: from(22, observed(strays(48), nil, nil, nil, nil, nil)), want: []judged{{KindStrayPGs, record, 0, 0, 1}},
 	},
-	"PGs that were gone when it began": {of: from(7, observed(strays(48), strays(0), nil))},
+	"PGs that were gone when it began": {observation: from(7, observed(strays(48), strays(0), nil))},
 	"PGs that a new manager has seen in mid-phase": {
-		of: observed(nil, strays(48), strays(17), strays(0), nil), want: []judged{{KindStrayPGs, record, 5, 10, 2}},
+		observation: observed(nil, strays(48), strays(17), strays(0), nil), want: []judged{{KindStrayPGs, record, 5, 10, 2}},
 	},
 	"PGs that may be removed": {
-		of: from(2, observed(strays(48), nil)), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{removalCode}},
+		observation: from(2, observed(strays(48), nil)), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{removalCode}},
 	},
-	"the own I/O of a claim":   {of: unknownIO(observed(nil, busy))},
-	"more foreign I/O allowed": {of: observed(busy), spec: v1alpha1.Quiescence{ForeignIOPS: new(int64(51))}},
+	"the own I/O of a claim":   {observation: unknownIO(observed(nil, busy))},
+	"more foreign I/O allowed": {observation: observed(busy), spec: v1alpha1.Quiescence{ForeignIOPS: new(int64(51))}},
 	"an OSD goes down": {
-		of:   observed(nil, func(s *Sample) { s.Status.UpOSDs-- }, func(s *Sample) { s.Status.UpOSDs-- }),
-		want: []judged{{KindOSDChange, invalidate, 5, 5, 1}},
+		observation: observed(nil, func(s *Sample) { s.Status.UpOSDs-- }, func(s *Sample) { s.Status.UpOSDs-- }),
+		want:        []judged{{KindOSDChange, invalidate, 5, 5, 1}},
 	},
 	"an OSD restarts between two samples": {
-		of:   observed(nil, func(s *Sample) { s.Status.OSDsUpSince = 9 }),
-		want: []judged{{KindOSDChange, invalidate, 5, 5, 1}},
+		observation: observed(nil, func(s *Sample) { s.Status.OSDsUpSince = 9 }),
+		want:        []judged{{KindOSDChange, invalidate, 5, 5, 1}},
 	},
 	"an OSD goes between a sample before the phase and the first in it": {
-		of:   from(3, observed(nil, func(s *Sample) { s.Status.UpOSDs-- })),
-		want: []judged{{KindOSDChange, invalidate, 5, 5, 1}},
+		observation: from(3, observed(nil, func(s *Sample) { s.Status.UpOSDs-- })),
+		want:        []judged{{KindOSDChange, invalidate, 5, 5, 1}},
 	},
-	"what was before the phase": {of: from(7, observed(recovering, failed, nil))},
-	"the manager is away":       {of: observed(func(s *Sample) { s.Status.ManagerActive = false; peering(s) }), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
-	"a manager that is new":     {of: observed(inState(map[string]int{"unknown": 33})), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
-	"a gap":                     {of: observed(nil, func(s *Sample) { s.Time = after(31) }), want: []judged{{KindUnobserved, record, 0, 31, 0}}},
-	"no gap":                    {of: observed(nil, func(s *Sample) { s.Time = after(30) })},
-	"a gap at the start":        {of: Observation{Start: start, End: after(31)}, want: []judged{{KindUnobserved, record, 0, 31, 0}}},
-	"a gap at the end":          {of: until(40, observed(nil, nil)), want: []judged{{KindUnobserved, record, 5, 40, 0}}},
+	"what was before the phase": {observation: from(7, observed(recovering, failed, nil))},
+	"the manager is away":       {observation: observed(func(s *Sample) { s.Status.ManagerActive = false; peering(s) }), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
+	"a manager that is new":     {observation: observed(inState(map[string]int{"unknown": 33})), want: []judged{{KindUnobserved, record, 0, 0, 1}}},
+	"a gap":                     {observation: observed(nil, func(s *Sample) { s.Time = after(31) }), want: []judged{{KindUnobserved, record, 0, 31, 0}}},
+	"no gap":                    {observation: observed(nil, func(s *Sample) { s.Time = after(30) })},
+	"a gap at the start":        {observation: Observation{Start: start, End: after(31)}, want: []judged{{KindUnobserved, record, 0, 31, 0}}},
+	"a gap at the end":          {observation: until(40, observed(nil, nil)), want: []judged{{KindUnobserved, record, 5, 40, 0}}},
 }
 
 func unknownIO(o Observation) Observation {
@@ -189,7 +189,7 @@ func TestJudge(t *testing.T) {
 	for name, test := range judgeCases {
 		t.Run(name, func(t *testing.T) {
 			var got []judged
-			for _, d := range Judge(test.of, test.spec) {
+			for _, d := range Judge(test.observation, test.spec) {
 				if d.Message == "" {
 					t.Errorf("%s has no message", d.Kind)
 				}
@@ -208,9 +208,9 @@ func TestDisturbed(t *testing.T) {
 	scrub := inState(map[string]int{"active+clean+scrubbing": 1})
 	busy := func(s *Sample) { s.PoolIO[1].ReadOperationsPerSecond = 1e6 }
 	for name, c := range map[string]struct {
-		of   Observation
-		spec v1alpha1.Quiescence
-		want []Span
+		observation Observation
+		spec        v1alpha1.Quiescence
+		want        []Span
 	}{
 		"quiet":                         {observed(nil, nil, nil), v1alpha1.Quiescence{}, nil},
 		"recovery in between":           {observed(nil, recovery, nil), v1alpha1.Quiescence{}, []Span{{after(0), after(10)}}},
@@ -223,7 +223,7 @@ func TestDisturbed(t *testing.T) {
 		"an expected warning":           {oneOddPool(observed(nil, oddPools(1), nil)), v1alpha1.Quiescence{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Disturbed(c.of, c.spec)); diff != "" {
+			if diff := cmp.Diff(c.want, Disturbed(c.observation, c.spec)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -52,9 +52,9 @@ func TestOutageExplainsItsDisturbances(t *testing.T) {
 		return append(all, between...)
 	}
 	for name, tc := range map[string]struct {
-		of   Observation
-		by   *Outage
-		want []Kind
+		observation Observation
+		outage      *Outage
+		want        []Kind
 		// aborts reports whether one of the disturbances aborts the run.
 		aborts bool
 	}{
@@ -77,8 +77,8 @@ func TestOutageExplainsItsDisturbances(t *testing.T) {
 		"an OSD that goes after it":        {observed(lasting(5, whole, whole, whole, whole, whole, whole, whole, without(1))...), back, []Kind{KindHealthWarning, KindOSDChange, KindRecovery}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := tc.of
-			o.Outage = tc.by
+			o := tc.observation
+			o.Outage = tc.outage
 			aborts := false
 			var kinds []Kind
 			for _, d := range Judge(o, v1alpha1.Quiescence{}) {

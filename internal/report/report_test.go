@@ -448,8 +448,8 @@ func TestPlotOmitsUnknownInterval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at := regexp.MustCompile(`pg_num=64: [0-9.]+[^<]*`).FindString(string(page)); at == "" || strings.Contains(at, " to ") {
-		t.Errorf("the plot says %q, want a ratio without an interval", at)
+	if label := regexp.MustCompile(`pg_num=64: [0-9.]+[^<]*`).FindString(string(page)); label == "" || strings.Contains(label, " to ") {
+		t.Errorf("the plot says %q, want a ratio without an interval", label)
 	}
 }
 
@@ -543,7 +543,7 @@ func TestRunsOfASweep(t *testing.T) {
 		change(b)
 		return b
 	}
-	own := named(3, func(b *v1alpha1.CephBenchmark) { b.Name, b.Status.Trial = "renamed", runOf(s, 1) })
+	renamed := named(3, func(b *v1alpha1.CephBenchmark) { b.Name, b.Status.Trial = "renamed", runOf(s, 1) })
 	earlier := named(2, func(b *v1alpha1.CephBenchmark) {
 		b.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
 	})
@@ -553,8 +553,8 @@ func TestRunsOfASweep(t *testing.T) {
 		named(3, func(b *v1alpha1.CephBenchmark) { b.Status.Trial = runOf(s, 3); b.Status.Trial.UID = "2" }),
 		named(3, func(b *v1alpha1.CephBenchmark) { b.Status.Trial = runOf(s, 3); b.Status.Trial.RunID = "b" }),
 	}
-	runs := report.RunsOf(s, append(foreign, own, earlier))
-	if len(runs) != 2 || runs[1] != own || runs[2] != earlier {
+	runs := report.RunsOf(s, append(foreign, renamed, earlier))
+	if len(runs) != 2 || runs[1] != renamed || runs[2] != earlier {
 		t.Errorf("got %v, want the sweep's own runs 1 and 2", runs)
 	}
 }

@@ -20,11 +20,11 @@ func TestWorkload(t *testing.T) {
 		`{target: {scratchPool: {erasureCoded: {dataChunks: 4, codingChunks: 2}}}, clients: {count: 1}, phases: [{name: f, fio: {pattern: RandRead, ioDepth: 32, numJobs: 1, duration: ` +
 			`60s}}]}`: "f: fio RandRead with 32 in flight, by 1 client on scratch pools of 4+2 chunks",
 	} {
-		var of v1alpha1.BenchmarkTemplate
-		if err := yaml.UnmarshalStrict([]byte(template), &of); err != nil {
+		var parsed v1alpha1.BenchmarkTemplate
+		if err := yaml.UnmarshalStrict([]byte(template), &parsed); err != nil {
 			t.Fatal(err)
 		}
-		if got := Workload(of); got != want {
+		if got := Workload(parsed); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}

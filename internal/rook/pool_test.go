@@ -141,9 +141,9 @@ func (w *world) rookSays(phase string, names ...string) {
 	}
 }
 
-func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by objectref.Ref, want bool, wantWhy string) {
+func (w *world) wantEnsured(spec v1alpha1.ScratchPool, user objectref.Ref, want bool, wantWhy string) {
 	w.t.Helper()
-	ready, reason, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, ScratchUse{Owner: by}, &ceph.OSDMap{})
+	ready, reason, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, ScratchUse{Owner: user}, &ceph.OSDMap{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -152,9 +152,9 @@ func (w *world) wantEnsured(spec v1alpha1.ScratchPool, by objectref.Ref, want bo
 	}
 }
 
-func (w *world) wantDeleted(by objectref.Ref, m *ceph.OSDMap, want bool, wantWhy string) {
+func (w *world) wantDeleted(user objectref.Ref, m *ceph.OSDMap, want bool, wantWhy string) {
 	w.t.Helper()
-	gone, reason, err := w.access.DeleteScratchPool(w.t.Context(), cluster, by, m)
+	gone, reason, err := w.access.DeleteScratchPool(w.t.Context(), cluster, user, m)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -163,10 +163,10 @@ func (w *world) wantDeleted(by objectref.Ref, m *ceph.OSDMap, want bool, wantWhy
 	}
 }
 
-func (w *world) wantOwned(by objectref.Ref, want bool) {
+func (w *world) wantOwned(user objectref.Ref, want bool) {
 	w.t.Helper()
-	if owned, err := w.access.OwnsScratchPool(w.t.Context(), cluster, by); err != nil || owned != want {
-		w.t.Errorf("the scratch pool is that of %s: %t, %v, want %t", by, owned, err, want)
+	if owned, err := w.access.OwnsScratchPool(w.t.Context(), cluster, user); err != nil || owned != want {
+		w.t.Errorf("the scratch pool is that of %s: %t, %v, want %t", user, owned, err, want)
 	}
 }
 

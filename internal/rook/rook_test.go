@@ -282,8 +282,8 @@ func TestSpecThatRookHasSeen(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := fromYAML(t, labCluster)
-			changed, told := ago(tc.changed), ago(0)
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Time: &changed}, {Time: &told, Subresource: "status"}})
+			changed, reported := ago(tc.changed), ago(0)
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Time: &changed}, {Time: &reported, Subresource: "status"}})
 			read := cephCluster{}
 			read.Status.ObservedGeneration = tc.observed
 			read.Status.Conditions = []condition{

@@ -132,9 +132,9 @@ func TestOvertaken(t *testing.T) {
 	replicated := v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, Parameters: sixteen}
 	coded := v1alpha1.ScratchPool{Parameters: sixteen, ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 2, CodingChunks: 1}}
 	cases := map[string]struct {
-		want  v1alpha1.ScratchPool
-		pools []ceph.Pool
-		is    bool
+		want      v1alpha1.ScratchPool
+		pools     []ceph.Pool
+		overtaken bool
 	}{
 		"as it was wanted":          {replicated, []ceph.Pool{pool("cephtune-scratch", 16, 16, "off")}, false},
 		"settled at another number": {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, true},
@@ -146,8 +146,8 @@ func TestOvertaken(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Overtaken(tc.want, tc.pools); got != tc.is {
-				t.Errorf("overtaken is %t, want %t", got, tc.is)
+			if got := Overtaken(tc.want, tc.pools); got != tc.overtaken {
+				t.Errorf("overtaken is %t, want %t", got, tc.overtaken)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func BenchmarkEndToReport(b *testing.B) {
 		tk := rados(fmt.Sprint("t", i), output)
 		tk.Measure.Format, tk.Measure.RequestedSeconds = "fio-json", 0
 		r.put(b, tk)
-		r.until(b, is(task.Ready))
+		r.until(b, equals(task.Ready))
 		if _, err := r.Start(b.Context(), tk.ID); err != nil {
 			b.Fatal(err)
 		}

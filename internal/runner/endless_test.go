@@ -42,7 +42,7 @@ func TestAToolThatRunsUntilItIsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, options(t))
 			r.put(t, tc.task)
-			r.until(t, is(task.Ready))
+			r.until(t, equals(task.Ready))
 			if _, err := r.Start(t.Context(), "t"); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestAnEndlessToolDoesNotOutliveItsManager(t *testing.T) {
 	tk := rados("t", "sleep=1m")
 	tk.Measure.UntilCancelled, tk.Measure.RequestedSeconds = true, 0
 	r.put(t, tk)
-	r.until(t, is(task.Ready))
+	r.until(t, equals(task.Ready))
 	if _, err := r.Start(t.Context(), "t"); err != nil {
 		t.Fatal(err)
 	}

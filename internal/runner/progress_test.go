@@ -24,8 +24,8 @@ type liveFunc func(line []byte) (parse.Rate, bool)
 
 func (f liveFunc) Line(line []byte) (parse.Rate, bool) { return f(line) }
 
-// told returns the lines about a tool with these outputs.
-func told(count int, steps ...step) []string {
+// progressLines returns the lines about a tool with these outputs.
+func progressLines(count int, steps ...step) []string {
 	clock := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 	var lines []string
 	w := &progressWriter{
@@ -66,7 +66,7 @@ func TestProgressIsLoggedOnceASecond(t *testing.T) {
 		"after hours, now and then": {maxProgress, []step{{second, "1\n"}, {second, "2\n"}, {9 * second, "3\n"}}, []string{"1s: 1", "11s: 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, told(tc.count, tc.steps...)); diff != "" {
+			if diff := cmp.Diff(tc.want, progressLines(tc.count, tc.steps...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -132,7 +132,7 @@ func (r *live) put(t testing.TB, tk task.Task) {
 	}
 }
 
-func is(want task.State) func(task.State) bool {
+func equals(want task.State) func(task.State) bool {
 	return func(s task.State) bool { return s == want }
 }
 
@@ -262,7 +262,7 @@ func TestAMissingToolIsNotStarted(t *testing.T) {
 	r := run(t, options(t))
 	t.Setenv("PATH", t.TempDir())
 	r.put(t, rados("none"))
-	r.until(t, is(task.Ready))
+	r.until(t, equals(task.Ready))
 	if _, err := r.Start(t.Context(), "none"); !HasCode(err, NotStarted) {
 		t.Errorf("error is %v, want NotStarted", err)
 	}
@@ -327,11 +327,11 @@ func runs(pid string) bool {
 	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
-func eventually(t testing.TB, what string, happened func() bool) {
+func eventually(t testing.TB, event string, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); !happened(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited in vain for %s", event)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -351,12 +351,12 @@ func TestCancel(t *testing.T) {
 			r := run(t, options(t))
 			r.put(t, tc.task)
 			if tc.when == task.Measuring {
-				r.until(t, is(task.Ready))
+				r.until(t, equals(task.Ready))
 				if _, err := r.Start(t.Context(), "t"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r.until(t, is(tc.when))
+			r.until(t, equals(tc.when))
 			for range 2 { // A second call changes nothing.
 				if err := r.Cancel(t.Context(), "t"); err != nil {
 					t.Fatal(err)
@@ -383,7 +383,7 @@ func TestNothingIsDoneTwice(t *testing.T) {
 	for range 2 {
 		r.put(t, tk)
 	}
-	r.until(t, is(task.Ready))
+	r.until(t, equals(task.Ready))
 	if _, err := r.Start(t.Context(), "once"); err != nil {
 		t.Fatal(err)
 	}
@@ -465,14 +465,14 @@ func TestTasksThatAreRefused(t *testing.T) {
 func TestStartIsBounded(t *testing.T) {
 	r := run(t, options(t))
 	r.put(t, rados("start", "sleep=1s"))
-	r.until(t, is(task.Ready))
+	r.until(t, equals(task.Ready))
 	before := time.Now()
 	started, err := r.Start(t.Context(), "start")
 	after := time.Now()
 	if err != nil {
 		t.Fatal(err)
 	}
-	actual := *r.until(t, is(task.Measuring)).StartTime // the same clock, because it is the same machine
+	actual := *r.until(t, equals(task.Measuring)).StartTime // the same clock, because it is the same machine
 	if started.NotBefore.Before(before) || started.NotAfter.After(after) || started.NotAfter.Before(started.NotBefore) {
 		t.Errorf("got %v, want it within %v and %v", started, before, after)
 	}
@@ -521,7 +521,7 @@ func TestSnapshotWaitsForAChange(t *testing.T) {
 func TestFinish(t *testing.T) {
 	r := run(t, options(t))
 	r.put(t, rados("at-work"))
-	r.until(t, is(task.Ready))
+	r.until(t, equals(task.Ready))
 	if err := r.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -549,11 +549,11 @@ func readTermination(t testing.TB, o Options) Termination {
 func TestSIGTERMReportsPartialOutput(t *testing.T) {
 	r := run(t, options(t))
 	r.put(t, rados("long", "say=so far", "sleep=1m"))
-	r.until(t, is(task.Ready))
+	r.until(t, equals(task.Ready))
 	if _, err := r.Start(t.Context(), "long"); err != nil {
 		t.Fatal(err)
 	}
-	r.until(t, is(task.Measuring))
+	r.until(t, equals(task.Measuring))
 	eventually(t, "the tool to run", func() bool {
 		out, err := os.ReadFile(filepath.Join(r.options.WorkDir, "long", "stdout"))
 		return err == nil && len(out) > 0

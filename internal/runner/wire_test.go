@@ -126,9 +126,9 @@ func TestRunnerMessagesLoseControlCharacters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, got := range map[string]*task.Failure{"a snapshot": snapshot.Tasks[0].Failure, "an answer": status.Failure, "a report": report.Failure} {
+	for name, got := range map[string]*task.Failure{"a snapshot": snapshot.Tasks[0].Failure, "an answer": status.Failure, "a report": report.Failure} {
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -294,10 +294,10 @@ func TestCluster(t *testing.T) {
 
 func TestToolsOfAClusterAreItsOwnOrTheDefault(t *testing.T) {
 	s := Settings{Images: Images{Tools: "tools:ceph20", Runner: "runner", PullPolicy: "Always"}}
-	for own, want := range map[string]string{"": "tools:ceph20", "tools:ceph18": "tools:ceph18"} {
-		got := s.ImagesFor(Cluster{ToolsImage: own})
+	for toolsImage, want := range map[string]string{"": "tools:ceph20", "tools:ceph18": "tools:ceph18"} {
+		got := s.ImagesFor(Cluster{ToolsImage: toolsImage})
 		if diff := cmp.Diff(Images{Tools: want, Runner: "runner", PullPolicy: "Always"}, got); diff != "" {
-			t.Errorf("toolsImage %q (-want +got):\n%s", own, diff)
+			t.Errorf("toolsImage %q (-want +got):\n%s", toolsImage, diff)
 		}
 	}
 	if s.Images.Tools != "tools:ceph20" {

@@ -43,7 +43,7 @@ func TestADamagedKeyIsRefused(t *testing.T) {
 func TestDerivedKeysDiffer(t *testing.T) {
 	master := make([]byte, 32)
 	known := map[string]string{}
-	for what, derive := range map[string]func() ([]byte, error){
+	for name, derive := range map[string]func() ([]byte, error){
 		"a session":         func() ([]byte, error) { return signature.Derive(master, "session", "uid", "1") },
 		"another run":       func() ([]byte, error) { return signature.Derive(master, "session", "uid", "2") },
 		"another UID":       func() ([]byte, error) { return signature.Derive(master, "session", "uie", "1") },
@@ -56,11 +56,11 @@ func TestDerivedKeysDiffer(t *testing.T) {
 	} {
 		key, err := derive()
 		if err != nil || len(key) != 32 {
-			t.Fatalf("%s: %d bytes, %v", what, len(key), err)
+			t.Fatalf("%s: %d bytes, %v", name, len(key), err)
 		}
 		if other, ok := known[string(key)]; ok {
-			t.Errorf("%s has the key of %s", what, other)
+			t.Errorf("%s has the key of %s", name, other)
 		}
-		known[string(key)] = what
+		known[string(key)] = name
 	}
 }

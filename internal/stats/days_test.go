@@ -84,7 +84,7 @@ func TestSimulatedRegressionOfANewDayIsNominal(t *testing.T) {
 			for i := range past {
 				past[i] = day()
 			}
-			of := func(c Contrast, err error) bool {
+			isRegression := func(c Contrast, err error) bool {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,8 +94,8 @@ func TestSimulatedRegressionOfANewDayIsNominal(t *testing.T) {
 				}
 				return got.State == Broken
 			}
-			broken.add(of(NewDayLogRatio(past, now, 1)))
-			ofOneDay.add(of(WelchLogRatio(past[0], now)))
+			broken.add(isRegression(NewDayLogRatio(past, now, 1)))
+			ofOneDay.add(isRegression(WelchLogRatio(past[0], now)))
 		}
 		t.Logf("%d days: falsely broken %s, by the runs of one day %s", days, broken, ofOneDay)
 		checkRate(t, "falsely broken", broken, 0.025, 1)
@@ -121,7 +121,7 @@ func TestSimulatedRegressionAgainstAnOldReference(t *testing.T) {
 					days = append(days, runs)
 				}
 			}
-			of := func(growth float64) bool {
+			isRegression := func(growth float64) bool {
 				c, err := NewDayLogRatio(days[:5], days[5], growth)
 				if err != nil {
 					t.Fatal(err)
@@ -132,8 +132,8 @@ func TestSimulatedRegressionAgainstAnOldReference(t *testing.T) {
 				}
 				return got.State == Broken
 			}
-			young.add(of(1))
-			old.add(of(1 + 2*(29.0-4)/4))
+			young.add(isRegression(1))
+			old.add(isRegression(1 + 2*(29.0-4)/4))
 		}
 		t.Logf("correlation %v from day to day: falsely broken %s, without the age %s", rho, old, young)
 		checkRate(t, "falsely broken", old, 0.025, 1)

@@ -41,7 +41,7 @@ func TestCheckDrift(t *testing.T) {
 
 func TestBaselineAt(t *testing.T) {
 	controls := []Control{{0, 100}, {4, 400}, {8, 400}}
-	for name, tc := range map[string]struct{ at, want float64 }{
+	for name, tc := range map[string]struct{ moment, want float64 }{
 		"at a control":             {4, 400},
 		"halfway, geometrically":   {2, 200},
 		"before the first control": {-1, 100},
@@ -49,7 +49,7 @@ func TestBaselineAt(t *testing.T) {
 		"on a level stretch":       {7, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := BaselineAt(controls, tc.at)
+			got, err := BaselineAt(controls, tc.moment)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -311,10 +311,10 @@ func errorGrid() (worlds []world) {
 	return worlds
 }
 
-func checkRate(t *testing.T, what string, got tally, nominal, standardErrors float64) {
+func checkRate(t *testing.T, name string, got tally, nominal, standardErrors float64) {
 	t.Helper()
 	if limit := nominal + standardErrors*got.standardError(nominal); got.rate() > limit {
-		t.Errorf("%s: %.2f%% in %d sweeps, want at most %.2f%%", what, 100*got.rate(), got.sweeps, 100*limit)
+		t.Errorf("%s: %.2f%% in %d sweeps, want at most %.2f%%", name, 100*got.rate(), got.sweeps, 100*limit)
 	}
 }
 

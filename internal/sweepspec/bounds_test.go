@@ -60,12 +60,12 @@ func TestRangesOfTheLoadAreThoseOfTheSchema(t *testing.T) {
 		"phases[].radosBench.concurrency": v1alpha1.WorkloadConcurrency,
 		"phases[].rbdBench.ioThreads":     v1alpha1.WorkloadIOThreads,
 	} {
-		at, own := crd.Field(t, schema, "spec.template."+path), boundOf(field)
-		if at.Minimum == nil || at.Maximum == nil || int64(*at.Minimum) != own.low || int64(*at.Maximum) != own.high {
-			t.Errorf("%s: the schema's range differs from %d to %d", path, own.low, own.high)
+		property, limits := crd.Field(t, schema, "spec.template."+path), boundOf(field)
+		if property.Minimum == nil || property.Maximum == nil || int64(*property.Minimum) != limits.low || int64(*property.Maximum) != limits.high {
+			t.Errorf("%s: the schema's range differs from %d to %d", path, limits.low, limits.high)
 		}
-		if want := fmt.Sprintf("a whole number between %d and %d", own.low, own.high); own.text != want {
-			t.Errorf("%s: its text is %q, want %q", path, own.text, want)
+		if want := fmt.Sprintf("a whole number between %d and %d", limits.low, limits.high); limits.text != want {
+			t.Errorf("%s: its text is %q, want %q", path, limits.text, want)
 		}
 	}
 }

@@ -59,15 +59,15 @@ func TestZerosOfATrialAreVisible(t *testing.T) {
 }
 
 func TestRunsThatDoNotCountAreMarked(t *testing.T) {
-	at := func(block, attempt, slot int, reason v1alpha1.TrialReason) Entry {
+	entry := func(block, attempt, slot int, reason v1alpha1.TrialReason) Entry {
 		return NewEntry(sweep.Slot{Block: block, Attempt: attempt, Position: slot}, reason, "", []float64{1}, 0, 0)
 	}
 	const valid, interrupted = v1alpha1.TrialReason(""), v1alpha1.TrialInterrupted
 	ledger := []Entry{
-		at(1, 1, 0, valid), at(1, 1, 1, valid), // rejected
-		at(1, 2, 0, valid), at(1, 2, 1, v1alpha1.TrialNotSteady), at(1, 2, 1, interrupted),
-		at(1, 3, 0, valid), at(1, 3, 1, valid),
-		at(2, 1, 0, valid), at(2, 1, 1, v1alpha1.TrialDisturbed), // about to be repeated
+		entry(1, 1, 0, valid), entry(1, 1, 1, valid), // rejected
+		entry(1, 2, 0, valid), entry(1, 2, 1, v1alpha1.TrialNotSteady), entry(1, 2, 1, interrupted),
+		entry(1, 3, 0, valid), entry(1, 3, 1, valid),
+		entry(2, 1, 0, valid), entry(2, 1, 1, v1alpha1.TrialDisturbed), // about to be repeated
 	}
 	show := func(now sweep.Decision) string {
 		var words []string

@@ -42,7 +42,7 @@ func TestRunsOfEarlierVersionsAreRead(t *testing.T) {
 
 // A session had a line for each candidate, followed by lines for its constraints.
 func TestSessionsOfEarlierVersionsAreRead(t *testing.T) {
-	at := &metav1.Time{Time: time.Date(2026, 11, 29, 17, 19, 0, 0, time.UTC)}
+	end := &metav1.Time{Time: time.Date(2026, 11, 29, 17, 19, 0, 0, time.UTC)}
 	status := &v1alpha1.CephTuningSweepStatus{Plan: interleavedPlan, Runs: []string{
 		"1 1 4 0.693147 0.012345 8,2,10000,9999 -0.51 1.22 260s 4096Mi 20261129T1719Z Throttled",
 		"1 1 4 -0.105361 0.001000 1,1,1,1 0.00 0.00 260s 4096Mi 20261129T1719Z Constraint",
@@ -54,12 +54,12 @@ func TestSessionsOfEarlierVersionsAreRead(t *testing.T) {
 	}}
 	tests := &v1alpha1.TrialRandomization{PSuperior: "0.0008", PGain: "0.0002", PLoss: "1", PSmall: "0.9999", LateScore: "-0.51", LagScore: "1.22"}
 	want := []v1alpha1.Trial{
-		{Number: 1, State: "Valid", Mark: "Throttled", DurationSeconds: 260, WrittenMebibytes: 4096, EndTime: at, Windows: "Short", Comparisons: []v1alpha1.TrialComparison{
+		{Number: 1, State: "Valid", Mark: "Throttled", DurationSeconds: 260, WrittenMebibytes: 4096, EndTime: end, Windows: "Short", Comparisons: []v1alpha1.TrialComparison{
 			{Configuration: 1, Blocks: 4, Ratio: "2", Deviation: "0.012345", Randomization: tests, Constraints: []v1alpha1.TrialConstraint{{Value: "0.8999996", Deviation: "0.001"}}},
 			{Configuration: 2, Blocks: 4, Ratio: "1", Deviation: "0.012345", Randomization: tests, Constraints: []v1alpha1.TrialConstraint{{Value: "412038800", Deviation: "0.001"}}},
 		}},
-		{Number: 2, State: "Invalid", Reason: "Interrupted", DurationSeconds: 70, WrittenMebibytes: 12, EndTime: at},
-		{Number: 3, State: "Valid", Mark: "Starved", DurationSeconds: 240, WrittenMebibytes: 7, EndTime: at, Windows: "Long", Comparisons: []v1alpha1.TrialComparison{
+		{Number: 2, State: "Invalid", Reason: "Interrupted", DurationSeconds: 70, WrittenMebibytes: 12, EndTime: end},
+		{Number: 3, State: "Valid", Mark: "Starved", DurationSeconds: 240, WrittenMebibytes: 7, EndTime: end, Windows: "Long", Comparisons: []v1alpha1.TrialComparison{
 			{Configuration: 2, Blocks: 1, Ratio: "1.5", Deviation: "0", Constraints: []v1alpha1.TrialConstraint{{Value: "1", Deviation: "0"}}},
 		}},
 	}

@@ -81,15 +81,15 @@ func TestTheWinnerOfOSDsHasNoPatch(t *testing.T) {
 	spec := &specOf(t, onOSDs).Spec
 	_, planner := draft(t, spec, Facts{})
 	for name, tc := range map[string]struct {
-		winner int
-		says   bool
+		winner  int
+		noPatch bool
 	}{"a winner": {1, true}, "none": {0, false}} {
 		sentence := strings.Repeat("osds=2 wins. ", 60)
 		out, err := Conclude(spec, planner, nil, &sweep.Conclusion{Standing: sweep.Standing{Best: tc.winner}, Winner: tc.winner, Sentence: sentence}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(out.Summary, kindOf(spec.Parameters[0]).traits().noPatch) != tc.says || len(out.Summary) > maxSummary {
+		if strings.HasSuffix(out.Summary, kindOf(spec.Parameters[0]).traits().noPatch) != tc.noPatch || len(out.Summary) > maxSummary {
 			t.Errorf("%s: the summary is %q", name, out.Summary)
 		}
 	}
@@ -124,8 +124,8 @@ func TestDrawsOfOSDs(t *testing.T) {
 	if len(drawn) != 180 {
 		t.Errorf("%d draws for 180 blocks", len(drawn))
 	}
-	own := specOf(t, strings.Replace(onOSDs, "count: 1", "count: 1, seed: 7", 1))
-	if first, other := seedOf(own, 42, 1, 1, 0), seedOf(own, 42, 9, 1, 0); *first != 7 || *other != 7 {
+	seeded := specOf(t, strings.Replace(onOSDs, "count: 1", "count: 1, seed: 7", 1))
+	if first, other := seedOf(seeded, 42, 1, 1, 0), seedOf(seeded, 42, 9, 1, 0); *first != 7 || *other != 7 {
 		t.Errorf("seeds %d and %d, want the 7 that was asked for", *first, *other)
 	}
 }

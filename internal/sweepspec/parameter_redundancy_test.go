@@ -19,7 +19,7 @@ func TestRedundancy(t *testing.T) {
 		return v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: n}}
 	}
 	for name, c := range map[string]struct {
-		of    v1alpha1.ScratchPool
+		pool  v1alpha1.ScratchPool
 		value string
 		want  v1alpha1.ScratchPool
 	}{
@@ -31,15 +31,15 @@ func TestRedundancy(t *testing.T) {
 		"the same again, chunks": {coded(2, 1, 3), "2+1", coded(2, 1, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := c.of.DeepCopy()
-			template := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: new(c.of)}}
+			before := c.pool.DeepCopy()
+			template := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: new(c.pool)}}
 			if err := (redundancy{}).set(&template, cephvalue.Of(c.value)); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, *template.Target.ScratchPool); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff(*before, c.of); diff != "" {
+			if diff := cmp.Diff(*before, c.pool); diff != "" {
 				t.Errorf("the original is changed:\n%s", diff)
 			}
 		})

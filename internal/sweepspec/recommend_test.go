@@ -161,7 +161,7 @@ func TestLongNotesFitInASummary(t *testing.T) {
 }
 
 func TestTheRateIsTooHighIfTheBaselineMissesIt(t *testing.T) {
-	const says = "lower the rate"
+	const advice = "lower the rate"
 	for name, c := range map[string]struct {
 		marks []fitness.Mark // of the baseline's trials
 		want  bool
@@ -180,7 +180,7 @@ func TestTheRateIsTooHighIfTheBaselineMissesIt(t *testing.T) {
 		for _, mark := range c.marks {
 			m.add(mark, true)
 		}
-		if got := m.notes(false, "run"); strings.Contains(got, says) != c.want {
+		if got := m.notes(false, "run"); strings.Contains(got, advice) != c.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -104,11 +104,11 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 func TestInvalidSessionsSayWhy(t *testing.T) {
 	void := switchback.Entry{Candidate: 1, Groups: 4, Void: true}
 	for name, c := range map[string]struct {
-		has  bool
-		err  error
-		long bool
-		of   switchback.Entry
-		want v1alpha1.TrialReason
+		ok    bool
+		err   error
+		long  bool
+		entry switchback.Entry
+		want  v1alpha1.TrialReason
 	}{
 		"an error":              {true, errors.New("x"), false, void, v1alpha1.TrialFailed},
 		"no look yet":           {false, nil, false, switchback.Entry{}, v1alpha1.TrialTooShort},
@@ -116,7 +116,7 @@ func TestInvalidSessionsSayWhy(t *testing.T) {
 		"one long block counts": {true, nil, true, switchback.Entry{Groups: 1}, ""},
 		"uneven":                {true, nil, false, void, v1alpha1.TrialUneven},
 	} {
-		got, reason := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.of}}, c.has, c.err, SessionCost{})
+		got, reason := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.entry}}, c.ok, c.err, SessionCost{})
 		if got.Reason != c.want || (reason == "") != (c.want == "") || (got.State == v1alpha1.TrialValid) != (c.want == "") {
 			t.Errorf("%s: %+v, %q", name, got, reason)
 		}
@@ -332,7 +332,7 @@ func TestStarvedSessionsProveNoGain(t *testing.T) {
 		entries []v1alpha1.Trial
 		verdict v1alpha1.SweepVerdict // "" if it goes on
 		reason  string
-		says    string
+		message string
 	}{
 		"one that was not":             {read, one(0.5, valid), v1alpha1.VerdictSuperior, "ThresholdExceeded", ""},
 		"one that was":                 {read, one(0.5, starved), v1alpha1.VerdictInconclusive, "Starved", "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
@@ -348,7 +348,7 @@ func TestStarvedSessionsProveNoGain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, out := sessionsInStatus(t, c.patch, c.entries)
-			if out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.says) {
+			if out.Verdict != c.verdict || out.Configurations[1].Reason != c.reason || !strings.Contains(out.Summary, c.message) {
 				t.Errorf("%s because %s: %s", out.Verdict, out.Configurations[1].Reason, out.Summary)
 			}
 			if wins := c.verdict == v1alpha1.VerdictSuperior; wins != (s.Winner() > 0) {
@@ -608,7 +608,7 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 		verdict v1alpha1.SweepVerdict
 		scope   v1alpha1.SweepScope
 		patches int
-		says    string
+		message string
 	}{
 		"the better one": {general, short(0.1, 0.3, 0), 2, "", "", 0, "1/4 sessions, long windows"},
 		"a gain": {
@@ -631,7 +631,7 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 			if message == "" {
 				message = s.Progress().Summary
 			}
-			if out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(message, c.says) {
+			if out.Verdict != c.verdict || out.Scope != c.scope || len(out.Patches) != c.patches || !strings.Contains(message, c.message) {
 				t.Errorf("%s, %s, %d patches: %q", out.Verdict, out.Scope, len(out.Patches), message)
 			}
 			if order, err := s.SessionPlan(); err != nil || order.Long != c.long || s.Long != c.long || (s.Stop == "") != (c.long > 0) {
@@ -697,7 +697,7 @@ func TestConstraintsOfSessions(t *testing.T) {
 		goesOn  bool
 		winner  int
 		states  []v1alpha1.ConstraintOutcome
-		says    string
+		message string
 	}{
 		"both are kept":         {three(0.3, 0, 5e6), false, 1, []v1alpha1.ConstraintOutcome{"Kept", "Kept"}, "cap=1 is Superior on 3 pools, in this hour"},
 		"a latency breaks one":  {three(0.3, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "It does not win: write LatencyMean is broken."},
@@ -719,7 +719,7 @@ func TestConstraintsOfSessions(t *testing.T) {
 			if !c.goesOn && !slices.Equal(states, c.states) {
 				t.Errorf("constraints %v, want %v", states, c.states)
 			}
-			if err != nil || (s.Stop == "") != c.goesOn || s.Winner() != c.winner || !strings.Contains(out.Summary, c.says) || (len(out.Patches) > 0) != (c.winner > 0) {
+			if err != nil || (s.Stop == "") != c.goesOn || s.Winner() != c.winner || !strings.Contains(out.Summary, c.message) || (len(out.Patches) > 0) != (c.winner > 0) {
 				t.Errorf("stop %q, long windows of %d, winner %d, %q, %v", s.Stop, s.Long, s.Winner(), out.Summary, err)
 			}
 		})

@@ -242,19 +242,19 @@ func TestAValueThatIsAlikeIsTheBaseline(t *testing.T) {
 		}
 		return used(a) == used(b)
 	}
-	const says = "profile=%s is the baseline: OSDs act alike with %s and %s."
+	const sentence = "profile=%s is the baseline: OSDs act alike with %s and %s."
 	for name, c := range map[string]struct {
 		values, baseline string
 		now              cephvalue.Value
 		want             []string // candidates
 		note             string
 	}{
-		"unset now":           {`["balanced", "custom"]`, "", cephvalue.Unset(), []string{"profile=custom"}, fmt.Sprintf(says, "balanced", "balanced", "unset")},
-		"set now":             {`["Unset", "custom"]`, "", cephvalue.Of("balanced"), []string{"profile=custom"}, fmt.Sprintf(says, "unset", "unset", "balanced")},
-		"a given baseline":    {`["balanced", "custom"]`, "Unset", cephvalue.Of("custom"), []string{"profile=custom"}, fmt.Sprintf(says, "balanced", "balanced", "unset")},
+		"unset now":           {`["balanced", "custom"]`, "", cephvalue.Unset(), []string{"profile=custom"}, fmt.Sprintf(sentence, "balanced", "balanced", "unset")},
+		"set now":             {`["Unset", "custom"]`, "", cephvalue.Of("balanced"), []string{"profile=custom"}, fmt.Sprintf(sentence, "unset", "unset", "balanced")},
+		"a given baseline":    {`["balanced", "custom"]`, "Unset", cephvalue.Of("custom"), []string{"profile=custom"}, fmt.Sprintf(sentence, "balanced", "balanced", "unset")},
 		"written in the spec": {`["balanced", "custom"]`, "", cephvalue.Of("balanced"), []string{"profile=custom"}, ""},
 		"none is alike":       {`["custom", "high_client_ops"]`, "", cephvalue.Unset(), []string{"profile=custom", "profile=high_client_ops"}, ""},
-		"nothing is left":     {`["balanced"]`, "", cephvalue.Unset(), nil, fmt.Sprintf(says, "balanced", "balanced", "unset")},
+		"nothing is left":     {`["balanced"]`, "", cephvalue.Unset(), nil, fmt.Sprintf(sentence, "balanced", "balanced", "unset")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			patch := `{parameters: [{name: profile, config: {option: osd_mclock_profile}, values: ` + c.values + `}]}`

@@ -88,10 +88,10 @@ func TestAJournalThatWasFilledBeforeIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const was = 60<<10 - 1
-	j.Entries[0].Applied = append(j.Entries[0].Applied, AppliedValue{Intended: cephvalue.Of(strings.Repeat("9", was-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
-	if text, _ = json.Marshal(j); len(text) != was {
-		t.Fatalf("%d bytes, want %d", len(text), was)
+	const filled = 60<<10 - 1
+	j.Entries[0].Applied = append(j.Entries[0].Applied, AppliedValue{Intended: cephvalue.Of(strings.Repeat("9", filled-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
+	if text, _ = json.Marshal(j); len(text) != filled {
+		t.Fatalf("%d bytes, want %d", len(text), filled)
 	}
 	if err := w.kept.Save(t.Context(), j); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // nth kills at the nth time that a point is reached. It reports whether it has killed.
-func nth(n int) (at func() bool, killed *bool) {
+func nth(n int) (reached func() bool, killed *bool) {
 	killed = new(bool)
 	passed := 0
 	return func() bool {
@@ -47,8 +47,8 @@ func TestKilledAtEachStep(t *testing.T) {
 			for n := 1; ; n++ {
 				w := newWorld(t)
 				before := w.state()
-				at, killed := nth(n)
-				err := life(t.Context(), w, w.process(func(s Step) bool { return s == step && at() }))
+				reached, killed := nth(n)
+				err := life(t.Context(), w, w.process(func(s Step) bool { return s == step && reached() }))
 				if !*killed {
 					if n == 1 {
 						t.Fatalf("the step is never passed: %v", err)
@@ -103,10 +103,10 @@ func killedAround(t *testing.T, set func(*cephtest.Cluster, func(string) error),
 
 // killed plays a life that ends at the nth verb.
 func (w *world) killed(set func(*cephtest.Cluster, func(string) error), n int) bool {
-	at, killed := nth(n)
+	reached, killed := nth(n)
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		set(c, func(string) error {
-			if at() {
+			if reached() {
 				return cephtest.ErrKilled
 			}
 			return nil
@@ -126,8 +126,8 @@ func killedTwice(t *testing.T, set func(*cephtest.Cluster, func(string) error), 
 	w := newWorld(t)
 	before := w.state()
 	w.killed(set, first)
-	at, killed := nth(second)
-	err := w.next(func(Step) bool { return at() })
+	reached, killed := nth(second)
+	err := w.next(func(Step) bool { return reached() })
 	if !*killed {
 		return false
 	}
@@ -255,10 +255,10 @@ func TestEachVerbFailsOnce(t *testing.T) {
 			for n := 1; ; n++ {
 				w := newWorld(t)
 				before := w.state()
-				at, failed := nth(n)
+				reached, failed := nth(n)
 				w.cluster.Act(func(c *cephtest.Cluster) {
 					c.Before = func(called string) error {
-						if called == verb && at() {
+						if called == verb && reached() {
 							return &ceph.Error{Verb: verb, Errno: 1, Message: "Error EPERM"}
 						}
 						return nil

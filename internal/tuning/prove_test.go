@@ -28,12 +28,12 @@ func TestProve(t *testing.T) {
 		}
 	}
 	tests := map[string]struct {
-		want   []Change
-		before func(*cephtest.Cluster)
-		after  func(*world)
-		inert  InertReason // "" means that it has an effect
-		osds   []int
-		said   string
+		want    []Change
+		before  func(*cephtest.Cluster)
+		after   func(*world)
+		inert   InertReason // "" means that it has an effect
+		osds    []int
+		message string
 	}{
 		"a value":                        {want: []Change{config("osd_memory_target", "4G")}},
 		"a fraction":                     {want: []Change{config("osd_deep_scrub_randomize_ratio", "0.95")}},
@@ -44,21 +44,21 @@ func TestProve(t *testing.T) {
 		"an option of a pool":            {want: []Change{poolOption("p", "compression_mode", "force")}},
 		"an OSD with its own": {
 			want: []Change{config("osd_max_backfills", "3")}, before: central("osd.1", "", "osd_max_backfills", "7"),
-			inert: InertShadowed, osds: []int{1}, said: "set at osd.1",
+			inert: InertShadowed, osds: []int{1}, message: "set at osd.1",
 		},
 		"OSDs with a mask": {
 			want: []Change{config("osd_max_backfills", "3")}, before: central("osd", "class:ssd", "osd_max_backfills", "7"),
-			inert: InertShadowed, osds: []int{0, 1, 2}, said: "set at osd/class:ssd",
+			inert: InertShadowed, osds: []int{0, 1, 2}, message: "set at osd/class:ssd",
 		},
 		"unset, with a broader section behind it": {
 			want: []Change{masked("class:ssd", "osd_max_backfills", "")}, before: central("global", "", "osd_max_backfills", "7"),
 		},
 		"set in the OSD itself": {
 			want: []Change{config("osd_max_backfills", "3")}, after: func(w *world) { w.cluster.SetLocally(2, "osd_max_backfills", "9") },
-			inert: InertOverridden, osds: []int{2}, said: "ceph tell",
+			inert: InertOverridden, osds: []int{2}, message: "ceph tell",
 		},
 		"an option that needs a restart": {
-			want: []Change{config("osd_op_num_shards", "8")}, inert: InertRestart, osds: []int{0, 1, 2}, said: "only when they start",
+			want: []Change{config("osd_op_num_shards", "8")}, inert: InertRestart, osds: []int{0, 1, 2}, message: "only when they start",
 		},
 		"the same after a restart of two": {
 			want: []Change{config("osd_op_num_shards", "8")}, after: func(w *world) { w.cluster.Restart(0); w.cluster.Restart(1) },
@@ -79,13 +79,13 @@ func TestProve(t *testing.T) {
 					w.t.Fatal(err)
 				}
 			},
-			inert: InertReverted, said: "is 5368709120, not 4G",
+			inert: InertReverted, message: "is 5368709120, not 4G",
 		},
 		"without a manager": {
 			want: []Change{config("osd_max_backfills", "3")}, after: func(w *world) {
 				w.cluster.Act(func(c *cephtest.Cluster) { c.Answers.Status.ManagerActive = false })
 			},
-			inert: InertUnproven, osds: []int{0, 1, 2}, said: "no config state",
+			inert: InertUnproven, osds: []int{0, 1, 2}, message: "no config state",
 		},
 	}
 	for name, test := range tests {
@@ -111,8 +111,8 @@ func TestProve(t *testing.T) {
 				}
 				return
 			}
-			if len(proof.Inert) != 1 || proof.Inert[0].Reason != test.inert || !strings.Contains(proof.Inert[0].Message, test.said) {
-				t.Fatalf("inert: %+v, want %s saying %q", proof.Inert, test.inert, test.said)
+			if len(proof.Inert) != 1 || proof.Inert[0].Reason != test.inert || !strings.Contains(proof.Inert[0].Message, test.message) {
+				t.Fatalf("inert: %+v, want %s saying %q", proof.Inert, test.inert, test.message)
 			}
 			if diff := cmp.Diff(test.osds, proof.Inert[0].OSDs); diff != "" {
 				t.Errorf("OSDs, -want +got:\n%s", diff)
@@ -131,10 +131,10 @@ func osdsUp(n int) []ceph.OSD {
 
 func TestOSDsToAsk(t *testing.T) {
 	tests := map[string]struct {
-		osds    []ceph.OSD
-		shadows []ceph.ConfigEntry
-		count   int
-		has     []int
+		osds     []ceph.OSD
+		shadows  []ceph.ConfigEntry
+		count    int
+		included []int
 	}{
 		"none":                   {nil, nil, 0, nil},
 		"a few, all of them":     {osdsUp(32), nil, 32, []int{0, 31}},
@@ -149,7 +149,7 @@ func TestOSDsToAsk(t *testing.T) {
 			if len(got) != test.count || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != test.count {
 				t.Errorf("chose %v, want %d", got, test.count)
 			}
-			for _, id := range test.has {
+			for _, id := range test.included {
 				if !slices.Contains(got, id) {
 					t.Errorf("%d is not among %v", id, got)
 				}

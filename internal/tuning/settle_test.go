@@ -57,35 +57,35 @@ func TestSettling(t *testing.T) {
 	tests := map[string]struct {
 		want      []Change
 		behaviour func(*cephtest.Cluster)
-		about     Known
+		known     Known
 		done      bool
 		inert     InertReason
 		took      time.Duration
-		said      string
+		message   string
 	}{
 		"pg_num": {
-			want: split, done: true, took: 42 * time.Second, said: "pool p has 40 PGs and pgp_num 32, on the way to 64",
+			want: split, done: true, took: 42 * time.Second, message: "pool p has 40 PGs and pgp_num 32, on the way to 64",
 		},
 		"an option of OSDs": {
 			want: []Change{config("osd_max_backfills", "3")}, done: true, took: 30 * time.Second,
 		},
 		"pg_num without a manager": {
 			want: split, behaviour: func(c *cephtest.Cluster) { c.Answers.Status.ManagerActive = false },
-			took: 10 * time.Minute, said: "no active manager continues it",
+			took: 10 * time.Minute, message: "no active manager continues it",
 		},
 		"the autoscaler that was turned on again": {
 			want: split[1:], behaviour: func(c *cephtest.Cluster) { c.Autoscaler = map[string]int{"p": 128} },
-			inert: InertAutoscaler, took: 2 * time.Second, said: "the autoscaler changed pg_num of pool p to 128",
+			inert: InertAutoscaler, took: 2 * time.Second, message: "the autoscaler changed pg_num of pool p to 128",
 		},
 		"Rook": {
 			want:      split,
 			behaviour: func(c *cephtest.Cluster) { c.Rook = map[string]map[string]string{"p": {"pg_num": "32"}} },
-			about:     Known{Owned: Owned{PoolParameters: map[string]map[string]string{"p": {"pg_num": "32"}}}},
-			inert:     InertRook, took: 2 * time.Second, said: "remove spec.parameters.pg_num of the CephBlockPool of pool p",
+			known:     Known{Owned: Owned{PoolParameters: map[string]map[string]string{"p": {"pg_num": "32"}}}},
+			inert:     InertRook, took: 2 * time.Second, message: "remove spec.parameters.pg_num of the CephBlockPool of pool p",
 		},
 		"mClock": {
 			want: []Change{config("osd_max_backfills", "3")}, behaviour: func(c *cephtest.Cluster) { c.MClock = true },
-			inert: InertMClock, took: 2 * time.Second, said: "osd_mclock_override_recovery_settings is true",
+			inert: InertMClock, took: 2 * time.Second, message: "osd_mclock_override_recovery_settings is true",
 		},
 		"mClock with its override": {
 			want:      []Change{config("osd_mclock_override_recovery_settings", "true"), config("osd_max_backfills", "3")},
@@ -103,7 +103,7 @@ func TestSettling(t *testing.T) {
 				w.cluster.Act(test.behaviour)
 			}
 			began := w.now
-			settled, progress := w.settle(test.want, deadline, test.about)
+			settled, progress := w.settle(test.want, deadline, test.known)
 			if settled.Done != test.done || settled.Failed != (!test.done && test.inert == "") {
 				t.Errorf("%+v, want done %t", settled, test.done)
 			}
@@ -113,8 +113,8 @@ func TestSettling(t *testing.T) {
 			if took := w.now.Sub(began); took != test.took {
 				t.Errorf("it took %s, want %s: %q", took, test.took, progress)
 			}
-			if !strings.Contains(strings.Join(progress, "\n"), test.said) {
-				t.Errorf("it said %q, want %q", progress, test.said)
+			if !strings.Contains(strings.Join(progress, "\n"), test.message) {
+				t.Errorf("it said %q, want %q", progress, test.message)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func ofOtherSweep(err error) bool {
 }
 
 func TestAStoreKeepsTheJournalOfAnother(t *testing.T) {
-	for what, test := range map[string]struct {
+	for name, test := range map[string]struct {
 		kept, next *Journal
 		refused    func(error) bool
 	}{
@@ -37,7 +37,7 @@ func TestAStoreKeepsTheJournalOfAnother(t *testing.T) {
 		"one of a later revision":          {kept: journalOf("a", 1, 3, Open), next: journalOf("a", 1, 2, Restored), refused: overtaken},
 		"another one of the same revision": {kept: journalOf("a", 1, 3, Open), next: journalOf("a", 1, 3, Restored), refused: overtaken},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			eachStore(t, func(t *testing.T, s Store) {
 				if err := s.Save(t.Context(), test.kept); err != nil {
 					t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAStoreKeepsTheJournalOfAnother(t *testing.T) {
 }
 
 func TestStoreRemovesOnlyDoneJournals(t *testing.T) {
-	for what, test := range map[string]struct {
+	for name, test := range map[string]struct {
 		kept, last *Journal
 		refused    func(error) bool
 	}{
@@ -68,7 +68,7 @@ func TestStoreRemovesOnlyDoneJournals(t *testing.T) {
 		"what was opened again":              {kept: journalOf("a", 1, 4, Open), last: journalOf("a", 1, 3, Restored), refused: overtaken},
 		"what was opened in a later holding": {kept: journalOf("a", 2, 3, Open), last: journalOf("a", 1, 3, Restored), refused: overtaken},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			eachStore(t, func(t *testing.T, s Store) {
 				if err := s.Remove(t.Context(), test.last); err != nil {
 					t.Errorf("remove one that is not there: %v", err)
@@ -95,11 +95,11 @@ func TestAJournalInCephThatCannotBeReadStays(t *testing.T) {
 	c := cephtest.NewCluster("p")
 	c.Act(func(c *cephtest.Cluster) { c.Keys = map[string]string{journalKey: `{"schemaVersion":2,"fsid":"f"}`} })
 	s := NewConfigKey(c, ceph.Connection{})
-	for what, err := range map[string]error{
+	for operation, err := range map[string]error{
 		"save": s.Save(t.Context(), journalOf("a", 1, 1, Open)), "remove": s.Remove(t.Context(), journalOf("a", 1, 1, Restored)),
 	} {
 		if err == nil {
-			t.Errorf("%s has no error", what)
+			t.Errorf("%s has no error", operation)
 		}
 	}
 	if c.Keys[journalKey] == "" {
@@ -123,23 +123,23 @@ func TestAJournalSaysWhichKubernetesClusterItIsOf(t *testing.T) {
 	if _, err := first.Apply(t.Context(), ourSweep, []Change{noUp(1), config("osd_max_backfills", "3")}); err != nil {
 		t.Fatal(err)
 	}
-	of := func() string {
+	clusterOf := func() string {
 		j, err := second.Journal(t.Context())
 		if err != nil || j == nil {
 			t.Fatal(j, err)
 		}
 		return j.Cluster
 	}
-	if got := of(); got != "k1" {
+	if got := clusterOf(); got != "k1" {
 		t.Errorf("it is of %q, want k1", got)
 	}
 	_, _ = second.Restore(t.Context()) // It waits for requests of the first one to end.
 	w.now = w.now.Add(ceph.LongestChange)
-	if report, err := second.Restore(t.Context()); err != nil || !report.Done || of() != "k1" {
-		t.Errorf("it is of %q, %+v, %v; want k1, and all restored", of(), report, err)
+	if report, err := second.Restore(t.Context()); err != nil || !report.Done || clusterOf() != "k1" {
+		t.Errorf("it is of %q, %+v, %v; want k1, and all restored", clusterOf(), report, err)
 	}
 	next := Sweep{Namespace: "bench", Name: "next", UID: "u2"}
-	if _, err := second.Apply(t.Context(), next, []Change{config("osd_max_backfills", "5")}); err != nil || of() != "k2" {
-		t.Errorf("the next one is of %q, %v; want k2", of(), err)
+	if _, err := second.Apply(t.Context(), next, []Change{config("osd_max_backfills", "5")}); err != nil || clusterOf() != "k2" {
+		t.Errorf("the next one is of %q, %v; want k2", clusterOf(), err)
 	}
 }

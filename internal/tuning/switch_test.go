@@ -71,22 +71,22 @@ func (w *world) setMemoryTarget(value string) {
 func TestSwitchIsRefused(t *testing.T) {
 	other := ourSweep
 	other.UID = "u2"
-	is := func(want error) func(error) bool { return func(err error) bool { return errors.Is(err, want) } }
+	wraps := func(want error) func(error) bool { return func(err error) bool { return errors.Is(err, want) } }
 	for name, c := range map[string]struct {
 		before func(w *world, e *Engine) *Engine // nil for nothing
 		sweep  Sweep
 		to     string
 		want   func(error) bool
 	}{
-		"a value that was never applied": {nil, ourSweep, "5G", is(ErrNotRehearsed)},
+		"a value that was never applied": {nil, ourSweep, "5G", wraps(ErrNotRehearsed)},
 		"another sweep's":                {nil, other, "4G", func(err error) bool { _, ok := errors.AsType[*OtherSweepError](err); return ok }},
-		"by another process":             {func(w *world, _ *Engine) *Engine { return w.process(nil) }, ourSweep, "4G", is(ErrNotRehearsed)},
+		"by another process":             {func(w *world, _ *Engine) *Engine { return w.process(nil) }, ourSweep, "4G", wraps(ErrNotRehearsed)},
 		"after a restore": {func(_ *world, e *Engine) *Engine {
 			if _, err := e.Restore(t.Context()); err != nil {
 				t.Error(err)
 			}
 			return e
-		}, ourSweep, "4G", is(ErrNotRehearsed)},
+		}, ourSweep, "4G", wraps(ErrNotRehearsed)},
 		"after a foreign change": {func(w *world, e *Engine) *Engine {
 			w.setMemoryTarget("2147483648")
 			return e
@@ -254,16 +254,16 @@ func TestSwitchInTheSessionsPoolIsRefused(t *testing.T) {
 func TestTryFindsWhatThePoolRefuses(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)
-	own := OwnPool{Name: "p", ID: 1}
+	pool := OwnPool{Name: "p", ID: 1}
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		for _, p := range c.Answers.OSDMap.Pools {
-			if p.Name == own.Name {
-				own.ID = p.ID
+			if p.Name == pool.Name {
+				pool.ID = p.ID
 			}
 		}
 	})
 	w.enterAlone(t, e)
-	err := e.Try(t.Context(), own, [][]Change{{poolOption("p", "fast_read", "true")}})
+	err := e.Try(t.Context(), pool, [][]Change{{poolOption("p", "fast_read", "true")}})
 	if err == nil || !strings.Contains(err.Error(), "replication pools have none") {
 		t.Errorf("Try: %v", err)
 	}

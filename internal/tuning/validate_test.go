@@ -54,65 +54,65 @@ func TestValidate(t *testing.T) {
 		change         func(*Known)
 		permissions    *Permissions
 		reason         ProblemReason // "" means no problem
-		said           string
+		message        string
 	}{
 		"values within bounds":           {configurations: one(config("osd_memory_target", "4Gi"), config("osd_client_message_cap", "4K"), poolOption("p", "pg_num", "64"))},
 		"a default":                      {configurations: one(config("osd_memory_target", ""))},
 		"a mask that is listed":          {configurations: one(masked("class:ssd", "osd_memory_target", "16G"))},
-		"a mask that is not":             {configurations: one(masked("class:hdd", "osd_memory_target", "4G")), reason: ProblemNotAllowed, said: "osd/class:hdd osd_memory_target"},
-		"an option that is not listed":   {configurations: one(config("bluestore_throttle_bytes", "4M")), reason: ProblemNotAllowed, said: "the options of cluster rook-ceph/my-cluster"},
-		"an option that is never varied": {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, said: "never varied"},
-		"the size of a pool":             {configurations: one(poolOption("p", "size", "2")), reason: ProblemNever, said: "how many copies"},
+		"a mask that is not":             {configurations: one(masked("class:hdd", "osd_memory_target", "4G")), reason: ProblemNotAllowed, message: "osd/class:hdd osd_memory_target"},
+		"an option that is not listed":   {configurations: one(config("bluestore_throttle_bytes", "4M")), reason: ProblemNotAllowed, message: "the options of cluster rook-ceph/my-cluster"},
+		"an option that is never varied": {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, message: "never varied"},
+		"the size of a pool":             {configurations: one(poolOption("p", "size", "2")), reason: ProblemNever, message: "how many copies"},
 		"what only a new OSD takes": {configurations: one(config("bluestore_elastic_shared_blobs", "false")), change: func(k *Known) {
 			k.Help["bluestore_elastic_shared_blobs"] = ceph.OptionHelp{Known: true, Name: "bluestore_elastic_shared_blobs", Type: "bool", Flags: []string{"create"}}
-		}, reason: ProblemNever, said: "when an OSD is created"},
-		"what a pool does not lose again": {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"the autoscaler":                  {configurations: one(autoscaler("p")), reason: ProblemNever, said: "sweeps control"},
+		}, reason: ProblemNever, message: "when an OSD is created"},
+		"what a pool does not lose again": {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, message: "target.scratchPool"},
+		"the autoscaler":                  {configurations: one(autoscaler("p")), reason: ProblemNever, message: "sweeps control"},
 		"a misspelled option": {
 			configurations: one(config("osd_mclock_profil", "balanced")), reason: ProblemUnknown,
-			said: "no option osd_mclock_profil: did you mean osd_mclock_profile?",
+			message: "no option osd_mclock_profil: did you mean osd_mclock_profile?",
 		},
-		"an option that Ceph does not know": {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope: `ceph config ls`"},
-		"an option of a manager":            {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
-		"an option of pools not known":      {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "can restore"},
-		"a pool that is not there":          {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
-		"a foreign scratch pool":            {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
-		"how it keeps data":                 {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"how another keeps data":            {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, said: "target.scratchPool"},
+		"an option that Ceph does not know": {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, message: "no option osd_nope: `ceph config ls`"},
+		"an option of a manager":            {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, message: "option of mgr"},
+		"an option of pools not known":      {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, message: "can restore"},
+		"a pool that is not there":          {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, message: "no pool gone"},
+		"a foreign scratch pool":            {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, message: "pg_num of pool cephtune-scratch"},
+		"how it keeps data":                 {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, message: "target.scratchPool"},
+		"how another keeps data":            {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, message: "target.scratchPool"},
 		"a pool that guards its PGs": {
 			configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} },
-			reason: ProblemNotAllowed, said: "nopgchange",
+			reason: ProblemNotAllowed, message: "nopgchange",
 		},
 		"a pool with a minimum": {
 			configurations: one(poolOption("p", "pg_num", "16")),
-			change:         func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, said: "no less than 32",
+			change:         func(k *Known) { k.Facts.OSDMap.Pools[0].Options = map[string]string{"pg_num_min": "32"} }, reason: ProblemOutOfBounds, message: "no less than 32",
 		},
-		"no PGs":                                  {configurations: one(poolOption("p", "pg_num", "0")), reason: ProblemValue, said: "at least one PG"},
-		"PGs unset":                               {configurations: one(poolOption("p", "pg_num", "")), reason: ProblemValue, said: "always has a pg_num"},
-		"text for a number":                       {configurations: one(config("osd_max_backfills", "many")), reason: ProblemValue, said: "not a whole number"},
-		"a word that is none of the enum":         {configurations: one(config("osd_mclock_profile", "fast")), reason: ProblemValue, said: "balanced, high_recovery_ops"},
-		"a word that the administrator bars":      {configurations: one(config("osd_mclock_profile", "high_client_ops")), reason: ProblemOutOfBounds, said: "allows balanced, custom"},
-		"less than Ceph takes":                    {configurations: one(masked("class:ssd", "osd_memory_target", "512M")), reason: ProblemOutOfBounds, said: "Ceph takes no less than 939524096"},
-		"less than the administrator allows":      {configurations: one(config("osd_memory_target", "1000M")), reason: ProblemOutOfBounds, said: "no less than 1Gi"},
-		"more than that":                          {configurations: one(config("osd_deep_scrub_randomize_ratio", "0.6")), reason: ProblemOutOfBounds, said: "no more than 0.5"},
-		"one of several values":                   {configurations: [][]Change{{poolOption("p", "pg_num", "64")}, {poolOption("p", "pg_num", "256")}}, reason: ProblemOutOfBounds, said: "256"},
+		"no PGs":                                  {configurations: one(poolOption("p", "pg_num", "0")), reason: ProblemValue, message: "at least one PG"},
+		"PGs unset":                               {configurations: one(poolOption("p", "pg_num", "")), reason: ProblemValue, message: "always has a pg_num"},
+		"text for a number":                       {configurations: one(config("osd_max_backfills", "many")), reason: ProblemValue, message: "not a whole number"},
+		"a word that is none of the enum":         {configurations: one(config("osd_mclock_profile", "fast")), reason: ProblemValue, message: "balanced, high_recovery_ops"},
+		"a word that the administrator bars":      {configurations: one(config("osd_mclock_profile", "high_client_ops")), reason: ProblemOutOfBounds, message: "allows balanced, custom"},
+		"less than Ceph takes":                    {configurations: one(masked("class:ssd", "osd_memory_target", "512M")), reason: ProblemOutOfBounds, message: "Ceph takes no less than 939524096"},
+		"less than the administrator allows":      {configurations: one(config("osd_memory_target", "1000M")), reason: ProblemOutOfBounds, message: "no less than 1Gi"},
+		"more than that":                          {configurations: one(config("osd_deep_scrub_randomize_ratio", "0.6")), reason: ProblemOutOfBounds, message: "no more than 0.5"},
+		"one of several values":                   {configurations: [][]Change{{poolOption("p", "pg_num", "64")}, {poolOption("p", "pg_num", "256")}}, reason: ProblemOutOfBounds, message: "256"},
 		"seconds in another form":                 {configurations: one(config("osd_some_delay", "30m"))},
-		"seconds above a bound":                   {configurations: one(config("osd_some_delay", "1h")), reason: ProblemOutOfBounds, said: "no more than 1800"},
-		"milliseconds above a bound":              {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, said: "no more than 9000"},
-		"milliseconds with a unit":                {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, said: "without a unit"},
-		"a type that cannot be compared":          {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `has type "addr"`},
-		"unset, and the default is above a bound": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "8192"), reason: ProblemOutOfBounds, said: "no more than 4Ki"},
+		"seconds above a bound":                   {configurations: one(config("osd_some_delay", "1h")), reason: ProblemOutOfBounds, message: "no more than 1800"},
+		"milliseconds above a bound":              {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, message: "no more than 9000"},
+		"milliseconds with a unit":                {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, message: "without a unit"},
+		"a type that cannot be compared":          {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, message: `has type "addr"`},
+		"unset, and the default is above a bound": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "8192"), reason: ProblemOutOfBounds, message: "no more than 4Ki"},
 		"unset, and set above a bound for all": {configurations: one(config("osd_client_message_cap", "")), change: func(k *Known) {
 			capIs("32", "256")(k)
 			k.Facts.Config = append(k.Facts.Config, ceph.ConfigEntry{Section: "global", Name: "osd_client_message_cap", Value: "8192"})
-		}, reason: ProblemOutOfBounds, said: "no more than 4Ki"},
-		"unset, and the default is not known": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", ""), reason: ProblemOutOfBounds, said: "is unknown"},
+		}, reason: ProblemOutOfBounds, message: "no more than 4Ki"},
+		"unset, and the default is not known": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", ""), reason: ProblemOutOfBounds, message: "is unknown"},
 		"unset, and the default is in bounds": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "256")},
 		"unset as before, above a bound":      {configurations: one(config("osd_client_message_cap", "")), change: capIs("", "8192")},
-		"a word with a bound":                 {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "use values instead of bounds"},
-		"a restart":                           {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
+		"a word with a bound":                 {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, message: "use values instead of bounds"},
+		"a restart":                           {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, message: "may not restart them"},
 		"a restart that is allowed":           {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
-		"shares with a built-in profile":      {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile is custom"},
+		"shares with a built-in profile":      {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, message: "osd_mclock_profile is custom"},
 		"shares with a custom profile":        {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2"))},
 		"shares without mClock":               {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) { k.OpQueue = "wpq" }},
 		"shares in one of two bundles": {configurations: [][]Change{
@@ -122,7 +122,7 @@ func TestValidate(t *testing.T) {
 		"shares with a profile unset": {configurations: one(config("osd_mclock_profile", ""), config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: "custom"}}
 		}, reason: ProblemMClock},
-		"backfills without the override": {configurations: one(config("osd_max_backfills", "4")), reason: ProblemMClock, said: "osd_mclock_override_recovery_settings is true"},
+		"backfills without the override": {configurations: one(config("osd_max_backfills", "4")), reason: ProblemMClock, message: "osd_mclock_override_recovery_settings is true"},
 		"backfills with it set already": {configurations: one(config("osd_max_backfills", "4")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_override_recovery_settings", Value: "true"}}
 		}},
@@ -131,32 +131,32 @@ func TestValidate(t *testing.T) {
 		}},
 		"shares that are locked already": {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_scheduler_client_wgt", Value: "5"}}
-		}, reason: ProblemMClock, said: "ceph config rm osd osd_mclock_scheduler_client_wgt"},
+		}, reason: ProblemMClock, message: "ceph config rm osd osd_mclock_scheduler_client_wgt"},
 		"a profile, with shares that stay": {configurations: one(config("osd_mclock_profile", "balanced")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{
 				{Section: "osd", Name: "osd_mclock_profile", Value: "custom"}, {Section: "osd", Name: "osd_mclock_scheduler_client_wgt", Value: "5"},
 			}
 		}},
-		"sleeps": {configurations: one(config("osd_recovery_sleep", "0.1")), reason: ProblemMClock, said: "no other setting changes that"},
+		"sleeps": {configurations: one(config("osd_recovery_sleep", "0.1")), reason: ProblemMClock, message: "no other setting changes that"},
 		"an option that Rook sets": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
 			k.Owned.CephConfig = map[string]map[string]string{"osd": {"osd_memory_target": "2G"}}
-		}, reason: ProblemOwned, said: `spec.cephConfig["osd"].osd_memory_target of the CephCluster`},
+		}, reason: ProblemOwned, message: `spec.cephConfig["osd"].osd_memory_target of the CephCluster`},
 		"an option in the section osd.* of Rook, which no OSD reads": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
 			k.Owned.CephConfig = map[string]map[string]string{"osd.*": {"osd_memory_target": "2G"}}
 			k.Facts.Config = append(k.Facts.Config, ceph.ConfigEntry{Section: "osd.*", Name: "osd_memory_target", Value: "2147483648"})
 		}},
 		"pg_num that Rook sets": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
 			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_num": "32"}}
-		}, reason: ProblemOwned, said: "spec.parameters.pg_num"},
+		}, reason: ProblemOwned, message: "spec.parameters.pg_num"},
 		"an autoscaler that Rook sets": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
 			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_autoscale_mode": "on"}}
-		}, reason: ProblemOwned, said: "spec.parameters.pg_autoscale_mode"},
+		}, reason: ProblemOwned, message: "spec.parameters.pg_autoscale_mode"},
 		"one that Rook keeps off": {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) {
 			k.Owned.PoolParameters = map[string]map[string]string{"p": {"pg_autoscale_mode": "off"}}
 		}},
 		"an OSD with its own": {configurations: one(config("osd_client_message_cap", "64")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd.2", Name: "osd_client_message_cap", Value: "9"}}
-		}, reason: ProblemShadowed, said: "osd.2 (9)"},
+		}, reason: ProblemShadowed, message: "osd.2 (9)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -184,8 +184,8 @@ func TestValidate(t *testing.T) {
 				return
 			}
 			// An invalid value may be out of bounds too.
-			if len(got) == 0 || len(got) > 1 && test.reason != ProblemValue || got[0].Reason != test.reason || !strings.Contains(got[0].Message, test.said) {
-				t.Errorf("problems %+v, want %s saying %q", got, test.reason, test.said)
+			if len(got) == 0 || len(got) > 1 && test.reason != ProblemValue || got[0].Reason != test.reason || !strings.Contains(got[0].Message, test.message) {
+				t.Errorf("problems %+v, want %s saying %q", got, test.reason, test.message)
 			}
 		})
 	}

@@ -58,9 +58,9 @@ func TestUnsetIsAlikeWithWhatOSDsThenUse(t *testing.T) {
 		},
 	}
 	for name, c := range map[string]struct {
-		of   Setting
-		a, b cephvalue.Value
-		want bool
+		setting Setting
+		a, b    cephvalue.Value
+		want    bool
 	}{
 		"the default":               {config("osd_mclock_profile", "").Setting, cephvalue.Of("balanced"), cephvalue.Unset(), true},
 		"another value":             {config("osd_mclock_profile", "").Setting, cephvalue.Of("custom"), cephvalue.Unset(), false},
@@ -71,7 +71,7 @@ func TestUnsetIsAlikeWithWhatOSDsThenUse(t *testing.T) {
 		"an option that is unknown": {config("osd_nonsense", "").Setting, cephvalue.Of("1"), cephvalue.Unset(), false},
 		"an option of a pool":       {poolOption("p", "fast_read", "").Setting, cephvalue.Of("1"), cephvalue.Unset(), false},
 	} {
-		if got := known.Alike(c.of, c.a, c.b); got != c.want || known.Alike(c.of, c.b, c.a) != got {
+		if got := known.Alike(c.setting, c.a, c.b); got != c.want || known.Alike(c.setting, c.b, c.a) != got {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

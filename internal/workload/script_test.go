@@ -157,9 +157,9 @@ func TestScriptFindsSizes(t *testing.T) {
 }
 
 func TestScriptMoves(t *testing.T) {
-	states := func(of ...task.State) Tasks {
-		tasks := newTasks(len(of))
-		for i, state := range of {
+	states := func(wanted ...task.State) Tasks {
+		tasks := newTasks(len(wanted))
+		for i, state := range wanted {
 			if state != "" {
 				tasks[i]["r1-p1"] = task.Status{ID: "r1-p1", State: state, Failure: failureOf(state)}
 			}

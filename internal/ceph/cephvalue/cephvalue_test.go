@@ -94,7 +94,7 @@ func TestNumber(t *testing.T) {
 	tests := []struct {
 		valueType, text string
 		want            float64
-		is              bool
+		number          bool
 	}{
 		{Size, "4Gi", 4 << 30, true},
 		{Uint, "4Ki", 4096, true},
@@ -108,8 +108,8 @@ func TestNumber(t *testing.T) {
 		{"addr", "5", 0, false},
 	}
 	for _, test := range tests {
-		if got, ok := Number(test.valueType, test.text); got != test.want || ok != test.is {
-			t.Errorf("%s %q: %v, %v, want %v, %v", test.valueType, test.text, got, ok, test.want, test.is)
+		if got, ok := Number(test.valueType, test.text); got != test.want || ok != test.number {
+			t.Errorf("%s %q: %v, %v, want %v, %v", test.valueType, test.text, got, ok, test.want, test.number)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func TestTheIntervalIsWelchs(t *testing.T) {
 // Runs with different initial states are distinguished. A different request makes them
 // incomparable. A different state in single runs results in a note.
 func TestInitialStatesAreToldApart(t *testing.T) {
-	of := func(name string, initially v1alpha1.InitialState, found ...v1alpha1.DataState) side {
+	newSide := func(name string, initially v1alpha1.InitialState, found ...v1alpha1.DataState) side {
 		environment, err := json.Marshal(quiescence.Describe(quiescence.Inputs{FSID: "f", InitialState: initially}))
 		if err != nil {
 			t.Fatal(err)
@@ -192,19 +192,22 @@ func TestInitialStatesAreToldApart(t *testing.T) {
 		}
 		return s
 	}
-	kept := of("kept", v1alpha1.InitialStateKeep, v1alpha1.DataPrefilled, v1alpha1.DataUsed, v1alpha1.DataUsed)
+	kept := newSide("kept", v1alpha1.InitialStateKeep, v1alpha1.DataPrefilled, v1alpha1.DataUsed, v1alpha1.DataUsed)
 	for name, tc := range map[string]struct {
 		a, b   side
 		expect []string
 		// same says whether they are comparable, and noted whether there is a note about data.
 		same, noted bool
 	}{
-		"the same":                      {kept, kept, nil, true, false},
-		"rolled back":                   {kept, of("back", v1alpha1.InitialStateRollback, v1alpha1.DataRolledBack), nil, false, true},
-		"rolled back, as was meant":     {kept, of("back", v1alpha1.InitialStateRollback, v1alpha1.DataRolledBack), []string{"initial-state"}, true, true},
-		"a first run and a second":      {of("a", v1alpha1.InitialStateKeep, v1alpha1.DataPrefilled), of("b", v1alpha1.InitialStateKeep, v1alpha1.DataUsed), nil, true, true},
-		"one of which it is not known":  {kept, of("old", v1alpha1.InitialStateKeep, ""), nil, true, false},
-		"fresh, and as often as it was": {of("a", v1alpha1.InitialStateFresh, v1alpha1.DataPrefilled), of("b", v1alpha1.InitialStateFresh, v1alpha1.DataPrefilled, v1alpha1.DataPrefilled), nil, true, false},
+		"the same":                     {kept, kept, nil, true, false},
+		"rolled back":                  {kept, newSide("back", v1alpha1.InitialStateRollback, v1alpha1.DataRolledBack), nil, false, true},
+		"rolled back, as was meant":    {kept, newSide("back", v1alpha1.InitialStateRollback, v1alpha1.DataRolledBack), []string{"initial-state"}, true, true},
+		"a first run and a second":     {newSide("a", v1alpha1.InitialStateKeep, v1alpha1.DataPrefilled), newSide("b", v1alpha1.InitialStateKeep, v1alpha1.DataUsed), nil, true, true},
+		"one of which it is not known": {kept, newSide("old", v1alpha1.InitialStateKeep, ""), nil, true, false},
+		"fresh, and as often as it was": {
+			newSide("a", v1alpha1.InitialStateFresh, v1alpha1.DataPrefilled),
+			newSide("b", v1alpha1.InitialStateFresh, v1alpha1.DataPrefilled, v1alpha1.DataPrefilled), nil, true, false,
+		},
 	} {
 		expect, err := expectations(tc.expect, nil)
 		if err != nil {
@@ -232,10 +235,10 @@ func TestTheLongestOperationHasNoRatio(t *testing.T) {
 // field.
 func wantAll(t *testing.T, d quiescence.Detail) {
 	t.Helper()
-	of := reflect.ValueOf(d)
-	for i := range of.NumField() {
-		if of.Field(i).IsZero() {
-			t.Errorf("the environment has no %s", of.Type().Field(i).Name)
+	fields := reflect.ValueOf(d)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			t.Errorf("the environment has no %s", fields.Type().Field(i).Name)
 		}
 	}
 }
@@ -285,7 +288,7 @@ func TestKindsAreAboutEverything(t *testing.T) {
 
 // Reads from memory must not be compared with reads from disks without a note.
 func TestMarksOfOneSideAreNoted(t *testing.T) {
-	of := func(name string, marks ...v1alpha1.ResultMark) side {
+	newSide := func(name string, marks ...v1alpha1.ResultMark) side {
 		return side{name: name, runs: []*archive.Run{{Number: 1, State: v1alpha1.RunValid, Phases: []archive.Phase{{
 			Name: "read", Observation: &figure.Observation{Marks: marks},
 		}}}}}
@@ -294,9 +297,9 @@ func TestMarksOfOneSideAreNoted(t *testing.T) {
 		a, b side
 		want string
 	}{
-		"both":    {of("a", v1alpha1.MarkCached), of("b", v1alpha1.MarkCached), ""},
-		"the one": {of("a", v1alpha1.MarkCached), of("b"), "Phase read is marked Cached in a alone"},
-		"other":   {of("a"), of("b", v1alpha1.MarkThrottled), "Phase read is marked Throttled in b alone"},
+		"both":    {newSide("a", v1alpha1.MarkCached), newSide("b", v1alpha1.MarkCached), ""},
+		"the one": {newSide("a", v1alpha1.MarkCached), newSide("b"), "Phase read is marked Cached in a alone"},
+		"other":   {newSide("a"), newSide("b", v1alpha1.MarkThrottled), "Phase read is marked Throttled in b alone"},
 	} {
 		c := &comparison{}
 		c.noteMarks(tc.a, tc.b)

@@ -36,10 +36,10 @@ func TestLineOf(t *testing.T) {
 
 func TestToolsImage(t *testing.T) {
 	for name, c := range map[string]struct {
-		tools, own, version string
-		state               State
-		text, fix           string
-		findings            int
+		tools, clusterTools, version string
+		state                        State
+		text, fix                    string
+		findings                     int
 	}{
 		"the same":              {"r/tools:0.1.0-ceph19", "", "19.2.3-0", OK, "has Ceph 19, like the cluster", "", 1},
 		"older":                 {"r/tools:0.1.0-ceph18", "", "20.2.4-0", Note, "has Ceph 18, but the cluster has Ceph 20: older tools", "images/tools/build 20", 1},
@@ -55,7 +55,7 @@ func TestToolsImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &examination{namespace: "bench", operator: kube.OperatorNamespace}
-			e.toolsImage(settings.Cluster{Namespace: "rook-ceph", Name: "my-cluster", ToolsImage: c.own}, &settings.Settings{Images: settings.Images{Tools: c.tools}}, c.version, "cephtune-manager")
+			e.toolsImage(settings.Cluster{Namespace: "rook-ceph", Name: "my-cluster", ToolsImage: c.clusterTools}, &settings.Settings{Images: settings.Images{Tools: c.tools}}, c.version, "cephtune-manager")
 			if len(e.findings) != c.findings {
 				t.Fatalf("%+v, want %d findings", e.findings, c.findings)
 			}

@@ -11,8 +11,8 @@ import (
 
 func now() time.Time { return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC) }
 
-// said returns a line that a client printed some time ago.
-func said(ago time.Duration, task string, elapsed time.Duration, mib, iops, latencySeconds float64) heard {
+// newHeard returns a line that a client printed some time ago.
+func newHeard(ago time.Duration, task string, elapsed time.Duration, mib, iops, latencySeconds float64) heard {
 	return heard{arrived: now().Add(-ago), line: progress.Line{
 		Task: task, Elapsed: elapsed,
 		Rate: parse.Rate{BytesPerSecond: mib * (1 << 20), OperationsPerSecond: iops, MeanLatencySeconds: latencySeconds},
@@ -22,66 +22,66 @@ func said(ago time.Duration, task string, elapsed time.Duration, mib, iops, late
 func TestClientsAreAddedUp(t *testing.T) {
 	const second = time.Second
 	for name, tc := range map[string]struct {
-		clients []heard
-		of      int
-		want    string
+		clients  []heard
+		expected int
+		want     string
 	}{
 		"nobody has said anything": {nil, 2, ""},
 		"one of one": {
-			[]heard{said(0, "r1-write-4m", 12*second, 412, 103, 0.155)},
+			[]heard{newHeard(0, "r1-write-4m", 12*second, 412, 103, 0.155)},
 			1,
 			"write-4m at 12s: 412 MiB/s, 103 IOPS, 155ms mean",
 		},
 		// The two lines are means over 100 operations of 10 ms and 300 operations of 20 ms.
 		"latencies weigh by operations": {
-			[]heard{said(0, "r2-a", 3*second, 100, 100, 0.010), said(second, "r2-a", 2*second, 300, 300, 0.020)},
+			[]heard{newHeard(0, "r2-a", 3*second, 100, 100, 0.010), newHeard(second, "r2-a", 2*second, 300, 300, 0.020)},
 			2,
 			"a at 3s: 400 MiB/s, 400 IOPS, 17.5ms mean (2 clients)",
 		},
 		"one does not know its latency": {
-			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010), said(0, "r1-a", 3*second, 100, 100, 0)},
+			[]heard{newHeard(0, "r1-a", 3*second, 100, 100, 0.010), newHeard(0, "r1-a", 3*second, 100, 100, 0)},
 			2,
 			"a at 3s: 200 MiB/s, 200 IOPS (2 clients)",
 		},
 		"one did nothing in this second": {
-			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010), said(0, "r1-a", 3*second, 0, 0, 0)},
+			[]heard{newHeard(0, "r1-a", 3*second, 100, 100, 0.010), newHeard(0, "r1-a", 3*second, 0, 0, 0)},
 			2,
 			"a at 3s: 100 MiB/s, 100 IOPS, 10ms mean (2 clients)",
 		},
 		"nobody did": {
-			[]heard{said(0, "r1-a", 3*second, 0, 0, 0)},
+			[]heard{newHeard(0, "r1-a", 3*second, 0, 0, 0)},
 			1,
 			"a at 3s: 0 B/s, 0 IOPS",
 		},
 		"not all have said something": {
-			[]heard{said(0, "r1-a", 3*second, 100, 100, 0.010)},
+			[]heard{newHeard(0, "r1-a", 3*second, 100, 100, 0.010)},
 			3,
 			"a at 3s: 100 MiB/s, 100 IOPS, 10ms mean (of 1 of 3 clients)",
 		},
 		"one has not said anything of late": {
-			[]heard{said(5*second, "r1-a", 3*second, 700, 700, 0.7), said(0, "r1-a", 8*second, 100, 100, 0.010)},
+			[]heard{newHeard(5*second, "r1-a", 3*second, 700, 700, 0.7), newHeard(0, "r1-a", 8*second, 100, 100, 0.010)},
 			2,
 			"a at 8s: 100 MiB/s, 100 IOPS, 10ms mean (of 1 of 2 clients)",
 		},
-		"all of it is old": {[]heard{said(5*second, "r1-a", 3*second, 700, 700, 0.7)}, 1, ""},
+		"all of it is old": {[]heard{newHeard(5*second, "r1-a", 3*second, 700, 700, 0.7)}, 1, ""},
 		"one is at the phase before": {
-			[]heard{said(2*second, "r1-a", 60*second, 700, 700, 0.7), said(0, "r1-b", second, 100, 100, 0.010)},
+			[]heard{newHeard(2*second, "r1-a", 60*second, 700, 700, 0.7), newHeard(0, "r1-b", second, 100, 100, 0.010)},
 			2,
 			"b at 1s: 100 MiB/s, 100 IOPS, 10ms mean (of 1 of 2 clients)",
 		},
 		"more clients than were known": {
-			[]heard{said(0, "r1-a", second, 100, 100, 0), said(0, "r1-a", second, 100, 100, 0)},
+			[]heard{newHeard(0, "r1-a", second, 100, 100, 0), newHeard(0, "r1-a", second, 100, 100, 0)},
 			0,
 			"a at 1s: 200 MiB/s, 200 IOPS (2 clients)",
 		},
 		"a run to find out how much to write": {
-			[]heard{said(0, "pilot-rbd-write", second, 10, 2560, 0)},
+			[]heard{newHeard(0, "pilot-rbd-write", second, 10, 2560, 0)},
 			1,
 			"pilot-rbd-write at 1s: 10 MiB/s, 2.56k IOPS",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := merge(tc.clients, tc.of, now())
+			got, ok := merge(tc.clients, tc.expected, now())
 			if got.Text("") != tc.want || ok != (tc.want != "") {
 				t.Errorf("%t, %q, want %q", ok, got.Text(""), tc.want)
 			}

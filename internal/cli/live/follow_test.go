@@ -35,7 +35,7 @@ func pod(name, benchmark string, phase corev1.PodPhase) *corev1.Pod {
 
 // printer has the logs of pods. It repeats each log until the reader closes it.
 type printer struct {
-	says map[string]string
+	logs map[string]string
 	err  error
 
 	mu   sync.Mutex
@@ -54,7 +54,7 @@ func (p *printer) follow(ctx context.Context, _, pod, container string) (io.Read
 	go func() {
 		defer p.count(pod, -1)
 		for ctx.Err() == nil {
-			if _, err := io.WriteString(writer, p.says[pod]+"\n"); err != nil {
+			if _, err := io.WriteString(writer, p.logs[pod]+"\n"); err != nil {
 				return
 			}
 			time.Sleep(time.Millisecond)
@@ -64,13 +64,13 @@ func (p *printer) follow(ctx context.Context, _, pod, container string) (io.Read
 	return reader, nil
 }
 
-func (p *printer) count(pod string, by int) {
+func (p *printer) count(pod string, change int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open == nil {
 		p.open = map[string]int{}
 	}
-	p.open[pod] += by
+	p.open[pod] += change
 }
 
 func (p *printer) opened() (total int) {
@@ -105,7 +105,7 @@ func nightly() Subject { return Subject{Namespace: namespace, Benchmark: "nightl
 func TestFollow(t *testing.T) {
 	const fast = "cephtune-progress-1 task=r1-a seconds=1 MiB/s=300 IOPS=30"
 	const slow = "cephtune-progress-1 task=r1-a seconds=1 MiB/s=100 IOPS=10"
-	logs := &printer{says: map[string]string{"nightly-0": fast, "nightly-1": slow, "nightly-2": fast, "weekly-0": fast, "nightly-bg": fast}}
+	logs := &printer{logs: map[string]string{"nightly-0": fast, "nightly-1": slow, "nightly-2": fast, "weekly-0": fast, "nightly-bg": fast}}
 	beside := pod("nightly-bg", "nightly", corev1.PodRunning)
 	beside.Labels[settings.LabelRole] = settings.RoleBackground
 	pods := fake.NewClientBuilder().WithObjects(
@@ -127,7 +127,7 @@ func TestFollow(t *testing.T) {
 
 // A sweep runs one benchmark after another.
 func TestFollowsAnotherBenchmarkNext(t *testing.T) {
-	logs := &printer{says: map[string]string{
+	logs := &printer{logs: map[string]string{
 		"first-0":  "cephtune-progress-1 task=r1-a seconds=1 MiB/s=1 IOPS=1",
 		"second-0": "cephtune-progress-1 task=r1-a seconds=1 MiB/s=2 IOPS=2",
 	}}
@@ -158,7 +158,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 	}{
 		"logs may not be read":     {&printer{err: forbidden}, "you may not read"},
 		"logs are out of reach":    {&printer{err: errors.New("the node does not answer")}, "log of pod nightly-0: the node does not answer"},
-		"it says other things too": {&printer{says: map[string]string{"nightly-0": "listening on 0.0.0.0:7480"}}, ""},
+		"it says other things too": {&printer{logs: map[string]string{"nightly-0": "listening on 0.0.0.0:7480"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			turns := 0

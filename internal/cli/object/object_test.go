@@ -60,9 +60,9 @@ func TestKindNamed(t *testing.T) {
 	}
 	twin.Name, twin.Namespace = "pg-num", clitest.Namespace
 	for name, c := range map[string]struct {
-		objects    []client.Object
-		named      string
-		want, said string
+		objects       []client.Object
+		named         string
+		want, message string
 	}{
 		"a sweep":     {[]client.Object{sweep, benchmark}, "pg-num", "CephTuningSweep", ""},
 		"a benchmark": {[]client.Object{sweep, benchmark}, "nightly", "CephBenchmark", ""},
@@ -71,7 +71,7 @@ func TestKindNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kind, err := object.KindNamed(t.Context(), clitest.Holding(t, c.objects...), client.ObjectKey{Namespace: clitest.Namespace, Name: c.named})
-			if kind.Name != c.want || (err == nil) != (c.said == "") || err != nil && !strings.Contains(err.Error(), c.said) {
+			if kind.Name != c.want || (err == nil) != (c.message == "") || err != nil && !strings.Contains(err.Error(), c.message) {
 				t.Errorf("got %q, %v", kind.Name, err)
 			}
 		})

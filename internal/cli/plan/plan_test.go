@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // planning is a cluster whose operator plans at once. It records the created objects.
-func planning(t *testing.T, how func(*v1alpha1.CephTuningSweep), created *[]v1alpha1.CephTuningSweep) client.WithWatch {
+func planning(t *testing.T, finish func(*v1alpha1.CephTuningSweep), created *[]v1alpha1.CephTuningSweep) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			s, ok := o.(*v1alpha1.CephTuningSweep)
@@ -30,7 +30,7 @@ func planning(t *testing.T, how func(*v1alpha1.CephTuningSweep), created *[]v1al
 			*created = append(*created, *s.DeepCopy())
 			s.Name = s.GenerateName + "x7k2p"
 			s.Status.ObservedRunID, s.Status.ObservedGeneration = s.Spec.RunID, s.Generation
-			how(s)
+			finish(s)
 			return c.Create(ctx, o)
 		},
 	})
@@ -78,8 +78,8 @@ func because(reason string) func(*v1alpha1.CephTuningSweep) {
 func TestGolden(t *testing.T) {
 	sweep := clitest.SampleFile(t, "cephtuningsweep_pg_num")
 	for name, c := range map[string]struct {
-		line string
-		how  func(*v1alpha1.CephTuningSweep)
+		line   string
+		finish func(*v1alpha1.CephTuningSweep)
 	}{
 		"a plan":                 {"-f SWEEP", planned()},
 		"a plan with refusals":   {"-f SWEEP", planned("The administrator does not allow varying pg_num.", "The budget is too small.")},
@@ -95,7 +95,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var created []v1alpha1.CephTuningSweep
-			cluster := planning(t, c.how, &created)
+			cluster := planning(t, c.finish, &created)
 			line := strings.ReplaceAll(c.line, "SWEEP", sweep)
 			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster)), line, "")
 			text := strings.ReplaceAll(got.String(), sweep, "SWEEP")

@@ -72,11 +72,11 @@ func TestAFileSaysTheSame(t *testing.T) {
 	list := &corev1.List{Items: []runtime.RawExtension{{Object: kept}}}
 	var text strings.Builder
 	for _, item := range []client.Object{b, kept} {
-		of, err := c.GroupVersionKindFor(item)
+		gvk, err := c.GroupVersionKindFor(item)
 		if err != nil {
 			t.Fatal(err)
 		}
-		item.GetObjectKind().SetGroupVersionKind(of)
+		item.GetObjectKind().SetGroupVersionKind(gvk)
 	}
 	if err := object.Print(c, b, "yaml", &text); err != nil {
 		t.Fatal(err)

@@ -27,13 +27,13 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // ending is a cluster in which every created object has already ended.
-func ending(t *testing.T, how func(client.Object), objects ...client.Object) client.WithWatch {
+func ending(t *testing.T, finish func(client.Object), objects ...client.Object) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t, objects...), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			if o.GetName() == "" {
 				o.SetName(o.GetGenerateName() + "x7k2p")
 			}
-			how(o)
+			finish(o)
 			// The fake client does not validate fields, and fails if it is asked to.
 			return c.Create(ctx, o)
 		},
@@ -223,17 +223,17 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 // namesWhatIsMeant checks the API server's answers to what people type first in a file.
 func namesWhatIsMeant(t *testing.T, c client.WithWatch) {
 	t.Helper()
-	of := func(fio, expectation string) string {
+	spec := func(fio, expectation string) string {
 		text := strings.Replace(gate, "radosBench: {mode: Write}", "fio: {"+fio+"}", 1)
 		return strings.Replace(text, "metric: Bandwidth, atLeast: 300Mi", expectation, 1)
 	}
 	const limit = "metric: LatencyP99, atMost: 20ms"
 	for file, want := range map[string]string{
-		of("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", limit):                       "",
-		of("pattern: RandRead, blockSize: 4k, rateIOPS: 10", limit):                        "4Ki",
-		of("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", "metric: p99, atMost: 20ms"): "p99 is LatencyP99 here",
-		of("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", "metric: max, atMost: 20ms"): "max is LatencyMax here",
-		of("rw: randread, bs: 4k, iodepth: 32, runtime: 60, numjobs: 4", limit):            "runtime of fio is duration, such as 60s here",
+		spec("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", limit):                       "",
+		spec("pattern: RandRead, blockSize: 4k, rateIOPS: 10", limit):                        "4Ki",
+		spec("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", "metric: p99, atMost: 20ms"): "p99 is LatencyP99 here",
+		spec("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", "metric: max, atMost: 20ms"): "max is LatencyMax here",
+		spec("rw: randread, bs: 4k, iodepth: 32, runtime: 60, numjobs: 4", limit):            "runtime of fio is duration, such as 60s here",
 	} {
 		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil), "-f - --dry-run server", file)
 		if (got.Err == nil) != (want == "") || got.Err != nil && !strings.Contains(got.Err.Error(), want) {

@@ -209,11 +209,11 @@ func (l *log) String() string {
 }
 
 // await waits until the command has printed a text.
-func (l *log) await(t *testing.T, what string) {
+func (l *log) await(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(l.String(), what); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(l.String(), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it does not say %q:\n%s", what, l)
+			t.Fatalf("it does not say %q:\n%s", text, l)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 
 // runners plays a node's kubelet, for logs only. Each pod's runner prints its line ten times a
 // second.
-func runners(t *testing.T, says map[string]string) *httptest.Server {
+func runners(t *testing.T, logs map[string]string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pod, isLog := strings.CutPrefix(r.URL.Path, "/containerLogs/"+clitest.Namespace+"/")
@@ -104,7 +104,7 @@ func runners(t *testing.T, says map[string]string) *httptest.Server {
 		}
 		flush := http.NewResponseController(w)
 		for r.Context().Err() == nil {
-			if _, err := fmt.Fprintln(w, says[strings.TrimSuffix(pod, "/client")]); err != nil || flush.Flush() != nil {
+			if _, err := fmt.Fprintln(w, logs[strings.TrimSuffix(pod, "/client")]); err != nil || flush.Flush() != nil {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -239,12 +239,12 @@ func measuring(t *testing.T, c client.Client) *v1alpha1.CephBenchmark {
 // allow grants exactly these rights in the namespace to a user.
 func allow(t *testing.T, c kubernetes.Interface, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	of := metav1.ObjectMeta{Namespace: clitest.Namespace, Name: user}
-	if _, err := c.RbacV1().Roles(clitest.Namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: of, Rules: rules}, metav1.CreateOptions{}); err != nil {
+	metadata := metav1.ObjectMeta{Namespace: clitest.Namespace, Name: user}
+	if _, err := c.RbacV1().Roles(clitest.Namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metadata, Rules: rules}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: of, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		ObjectMeta: metadata, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user, APIGroup: rbacv1.GroupName}},
 	}
 	if _, err := c.RbacV1().RoleBindings(clitest.Namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {

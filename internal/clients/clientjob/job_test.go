@@ -89,9 +89,9 @@ func TestNodesOfClientsAreTheirOwnOrThoseOfTheOperatorConfig(t *testing.T) {
 	j := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
 	j.Pods.NodeSelector = map[string]string{"storage": "client"}
 	j.Pods.Tolerations = []corev1.Toleration{{Key: "storage", Operator: corev1.TolerationOpExists}}
-	own := JobOf(j).Spec.Template.Spec
-	if own.NodeSelector["disk"] != "none" || len(own.NodeSelector) != 1 || own.Tolerations[0].Key != "" {
-		t.Errorf("%v, %v: what the benchmark says counts alone", own.NodeSelector, own.Tolerations)
+	spec := JobOf(j).Spec.Template.Spec
+	if spec.NodeSelector["disk"] != "none" || len(spec.NodeSelector) != 1 || spec.Tolerations[0].Key != "" {
+		t.Errorf("%v, %v: what the benchmark says counts alone", spec.NodeSelector, spec.Tolerations)
 	}
 	j.Spec.Template.Clients.NodeSelector, j.Spec.Template.Clients.Tolerations = nil, nil
 	given := JobOf(j).Spec.Template.Spec
@@ -117,7 +117,7 @@ func TestLabelsOfClientsAreOurs(t *testing.T) {
 func TestKeysDoNotFollowFromNames(t *testing.T) {
 	master := make([]byte, 32)
 	known := map[string]string{}
-	for what, s := range map[string]Session{
+	for name, s := range map[string]Session{
 		"one": {Name: "cephtune-0123456789", UID: "u", RunID: "1"}, "another run": {Name: "cephtune-0123456789", UID: "u", RunID: "2"},
 		"another benchmark": {Name: "cephtune-0123456789", UID: "v", RunID: "1"},
 	} {
@@ -127,9 +127,9 @@ func TestKeysDoNotFollowFromNames(t *testing.T) {
 				t.Fatalf("%d bytes, %v", len(key), err)
 			}
 			if other, ok := known[string(key)]; ok {
-				t.Errorf("%s of %s has the key of %s", role, what, other)
+				t.Errorf("%s of %s has the key of %s", role, name, other)
 			}
-			known[string(key)] = role + " of " + what
+			known[string(key)] = role + " of " + name
 		}
 	}
 }

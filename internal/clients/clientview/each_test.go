@@ -16,13 +16,13 @@ import (
 type oneRunner struct {
 	runner.Client // panics: the tests call only the methods below
 
-	at        time.Time // the time of its starts
+	started   time.Time // the time of its starts
 	refuses   error
 	cancelled []string
 }
 
 func (r *oneRunner) Start(context.Context, string) (runner.Started, error) {
-	return runner.Started{NotBefore: r.at, NotAfter: r.at}, r.refuses
+	return runner.Started{NotBefore: r.started, NotAfter: r.started}, r.refuses
 }
 
 func (r *oneRunner) Cancel(_ context.Context, id string) error {
@@ -32,7 +32,7 @@ func (r *oneRunner) Cancel(_ context.Context, id string) error {
 
 func TestStartIsForAllOrNone(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	a, b := &oneRunner{at: now}, &oneRunner{at: now.Add(time.Millisecond)}
+	a, b := &oneRunner{started: now}, &oneRunner{started: now.Add(time.Millisecond)}
 	runners, notes := map[int]View{0: {Client: a}, 1: {Client: b}}, workload.NewNotes()
 	if err := Start(t.Context(), runners, "r1-p1", notes, now); err != nil {
 		t.Fatal(err)

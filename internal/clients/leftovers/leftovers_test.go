@@ -39,8 +39,8 @@ func (p *pools) Objects(_ context.Context, _ ceph.Connection, pool, namespace, p
 }
 
 func (p *pools) RemoveObjects(_ context.Context, _ ceph.Connection, pool, namespace string, objects []string) error {
-	at := pool + "/" + namespace
-	p.objects[at] = slices.DeleteFunc(p.objects[at], func(name string) bool { return slices.Contains(objects, name) })
+	key := pool + "/" + namespace
+	p.objects[key] = slices.DeleteFunc(p.objects[key], func(name string) bool { return slices.Contains(objects, name) })
 	return nil
 }
 
@@ -106,9 +106,9 @@ func TestRemove(t *testing.T) {
 					t.Errorf("%d images remain in %s, want %d", got, pool, want)
 				}
 			}
-			for at, want := range c.wantObjects {
-				if got := len(p.objects[at]); got != want {
-					t.Errorf("%d objects remain in %s, want %d", got, at, want)
+			for key, want := range c.wantObjects {
+				if got := len(p.objects[key]); got != want {
+					t.Errorf("%d objects remain in %s, want %d", got, key, want)
 				}
 			}
 		})

@@ -127,15 +127,15 @@ func TestSentenceAboutSlowOSDs(t *testing.T) {
 }
 
 func TestInMost(t *testing.T) {
-	slow := func(id int, own, peers float64) archive.SlowOSD {
-		return archive.SlowOSD{ID: id, CommitSeconds: own, PeersSeconds: peers}
+	slow := func(id int, seconds, peers float64) archive.SlowOSD {
+		return archive.SlowOSD{ID: id, CommitSeconds: seconds, PeersSeconds: peers}
 	}
-	working := func(own, operations, peersOperations float64) archive.SlowOSD {
-		osd := slow(3, own, 0.004)
+	working := func(seconds, operations, peersOperations float64) archive.SlowOSD {
+		osd := slow(3, seconds, 0.004)
 		osd.Work = &archive.Work{OperationsPerSecond: operations, PeersOperationsPerSecond: peersOperations}
 		return osd
 	}
-	run := func(phase v1alpha1.PhaseName, of ...archive.SlowOSD) Named { return Named{phase: of} }
+	run := func(phase v1alpha1.PhaseName, osds ...archive.SlowOSD) Named { return Named{phase: osds} }
 	for name, tc := range map[string]struct {
 		runs []Named
 		want []v1alpha1.SlowOSD

@@ -12,7 +12,7 @@ import (
 )
 
 func TestTypical(t *testing.T) {
-	at := func(seconds int, osds ...ceph.OSDIO) Look {
+	look := func(seconds int, osds ...ceph.OSDIO) Look {
 		return Look{Time: start.Add(time.Duration(seconds) * time.Second), OSDs: osds}
 	}
 	writes := func(id int, operations float64) ceph.OSDIO {
@@ -24,20 +24,20 @@ func TestTypical(t *testing.T) {
 		want  []archive.OSDIO
 	}{
 		"no samples":              {nil, nil},
-		"unreported work":         {[]Look{at(15), at(25)}, nil},
-		"one look":                {[]Look{at(15, writes(1, 30), writes(0, 20))}, []archive.OSDIO{wrote(0, 20), wrote(1, 30)}},
-		"the median of several":   {[]Look{at(12, writes(0, 20)), at(20, writes(0, 900)), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 30)}},
-		"samples without the OSD": {[]Look{at(12, writes(0, 20)), at(20), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 25)}},
+		"unreported work":         {[]Look{look(15), look(25)}, nil},
+		"one look":                {[]Look{look(15, writes(1, 30), writes(0, 20))}, []archive.OSDIO{wrote(0, 20), wrote(1, 30)}},
+		"the median of several":   {[]Look{look(12, writes(0, 20)), look(20, writes(0, 900)), look(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 30)}},
+		"samples without the OSD": {[]Look{look(12, writes(0, 20)), look(20), look(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 25)}},
 		"0 is no answer of a busy OSD": {
-			[]Look{at(12, writes(0, 20)), at(20, writes(0, 0)), at(28, writes(0, 0))}, []archive.OSDIO{wrote(0, 20)},
+			[]Look{look(12, writes(0, 20)), look(20, writes(0, 0)), look(28, writes(0, 0))}, []archive.OSDIO{wrote(0, 20)},
 		},
-		"0 is one of an idle OSD": {[]Look{at(12, writes(0, 0)), at(20, writes(0, 0))}, []archive.OSDIO{wrote(0, 0)}},
+		"0 is one of an idle OSD": {[]Look{look(12, writes(0, 0)), look(20, writes(0, 0))}, []archive.OSDIO{wrote(0, 0)}},
 		"each figure has its median": {
-			[]Look{at(12, ceph.OSDIO{ReadOperationsPerSecond: 1, ReadBytesPerSecond: 8}), at(20, ceph.OSDIO{ReadOperationsPerSecond: 5, ReadBytesPerSecond: 4, WriteOperationsPerSecond: 2})},
+			[]Look{look(12, ceph.OSDIO{ReadOperationsPerSecond: 1, ReadBytesPerSecond: 8}), look(20, ceph.OSDIO{ReadOperationsPerSecond: 5, ReadBytesPerSecond: 4, WriteOperationsPerSecond: 2})},
 			[]archive.OSDIO{{ReadOperationsPerSecond: 3, ReadBytesPerSecond: 6, WriteOperationsPerSecond: 1}},
 		},
 		"looks that are about the time before, or after": {
-			[]Look{at(9, writes(0, 1)), at(10, writes(0, 20)), at(30, writes(0, 20)), at(31, writes(0, 1))}, []archive.OSDIO{wrote(0, 20)},
+			[]Look{look(9, writes(0, 1)), look(10, writes(0, 20)), look(30, writes(0, 20)), look(31, writes(0, 1))}, []archive.OSDIO{wrote(0, 20)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 		if e, err = gathered.Evidence(record, nil); err != nil {
 			return false, err
 		}
-		if at, err := e.AtLook(q); err != nil || !at {
+		if due, err := e.AtLook(q); err != nil || !due {
 			return false, err
 		}
 		var err error
@@ -203,9 +203,9 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 func takesItsTime(record Record, from int) []result.Second {
 	rows := load(record, 1)[from:]
 	for i := range rows {
-		at := time.Duration(rows[i].FromNanoseconds)
+		moment := time.Duration(rows[i].FromNanoseconds)
 		if !slices.ContainsFunc(record.Switches, func(w switchback.Switch) bool {
-			return w.Setting == 2 && at >= w.Sent+2*time.Minute && at < w.Ended
+			return w.Setting == 2 && moment >= w.Sent+2*time.Minute && moment < w.Ended
 		}) {
 			continue
 		}
@@ -224,11 +224,11 @@ func settled(t *testing.T, number int) (e Evidence) {
 		t.Fatal(err)
 	}
 	gathered := NewCollector(p, 1, nil)
-	record := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, so Record) (bool, error) {
-		if err := gathered.Add(0, takesItsTime(so, gathered.Next(0)), so.Began.Add(-time.Millisecond), so.Began.Add(time.Millisecond)); err != nil {
+	record := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, record Record) (bool, error) {
+		if err := gathered.Add(0, takesItsTime(record, gathered.Next(0)), record.Began.Add(-time.Millisecond), record.Began.Add(time.Millisecond)); err != nil {
 			return false, err
 		}
-		e, err = gathered.Evidence(so, nil)
+		e, err = gathered.Evidence(record, nil)
 		return false, err
 	})
 	e.Record = record
@@ -294,8 +294,8 @@ func TestWhatComesAfterTheLastLookDoesNotCount(t *testing.T) {
 			t.Errorf("%+v of %d windows, %v", s, len(e.Record.Switches), err)
 		}
 		q.LastLook = 10
-		if at, err := e.AtLook(q); err != nil || at {
-			t.Errorf("there is a look at 10 pairs: %t, %v", at, err)
+		if due, err := e.AtLook(q); err != nil || due {
+			t.Errorf("there is a look at 10 pairs: %t, %v", due, err)
 		}
 	})
 }

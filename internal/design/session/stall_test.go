@@ -136,8 +136,8 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		if pairs, err = e.Pairs(); err != nil {
 			return false, err
 		}
-		at, err := e.AtLook(q)
-		if err != nil || !at {
+		due, err := e.AtLook(q)
+		if err != nil || !due {
 			return len(record.Switches) >= 60, err
 		}
 		judged, err := verdict(e, q)

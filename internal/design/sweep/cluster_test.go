@@ -146,11 +146,11 @@ func writeSlot(b *strings.Builder, d Decision, run Run) {
 	if s.Position == 0 && s.Repeat == 0 {
 		fmt.Fprintf(b, "%s block %d attempt %d: order %v, at most %d runs or %v left\n", s.Stage, s.Block, s.Attempt, d.Progress.Order, d.Progress.RunsLeft, d.Progress.TimeLeft)
 	}
-	what := fmt.Sprintf("%.4g", run.Values)
+	outcome := fmt.Sprintf("%.4g", run.Values)
 	if run.Outcome != Valid {
-		what = run.Outcome.clause()
+		outcome = run.Outcome.clause()
 	}
-	fmt.Fprintf(b, "  %2d.%d %-9s %d %s\n", s.Position, s.Repeat, s.Role, s.Configuration, what)
+	fmt.Fprintf(b, "  %2d.%d %-9s %d %s\n", s.Position, s.Repeat, s.Role, s.Configuration, outcome)
 }
 
 func writeConclusion(b *strings.Builder, c *Conclusion) {

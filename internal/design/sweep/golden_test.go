@@ -238,9 +238,9 @@ func TestEveryPrefixOfHistoryLeadsToTheSameSweep(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for how, got := range map[string]Decision{"from status": fromStatus, "going on": goingOn} {
+				for method, got := range map[string]Decision{"from status": fromStatus, "going on": goingOn} {
 					if diff := cmp.Diff(want, got, exactly); diff != "" {
-						t.Fatalf("after %d runs, %s (-want +got):\n%s", i, how, diff)
+						t.Fatalf("after %d runs, %s (-want +got):\n%s", i, method, diff)
 					}
 				}
 				if diff := cmp.Diff(before, stored); diff != "" {

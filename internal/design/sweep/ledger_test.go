@@ -57,7 +57,7 @@ func TestStarvedRunsProveNoGain(t *testing.T) {
 		truth   float64
 		starved func(Slot) bool
 		want    stats.Verdict
-		why     stats.ReasonCode
+		reason  stats.ReasonCode
 	}{
 		"none":               {1.5, nil, stats.Superior, stats.ThresholdExceeded},
 		"all":                {1.5, func(Slot) bool { return true }, stats.Inconclusive, stats.Starved},
@@ -70,7 +70,7 @@ func TestStarvedRunsProveNoGain(t *testing.T) {
 		_, decisions := sweepThrough(t, plan, &cluster{rng: rand.New(rand.NewPCG(1, 2)), cv: 0.02, truth: ratios(c.truth), starved: c.starved})
 		end := decisions[len(decisions)-1].Conclusion
 		a := end.Rows[0].Assessment
-		if a.Verdict != c.want || a.Reasons[0].Code != c.why || (end.Winner != 0) != (c.want == stats.Superior) {
+		if a.Verdict != c.want || a.Reasons[0].Code != c.reason || (end.Winner != 0) != (c.want == stats.Superior) {
 			t.Errorf("%s: %s because %v, winner %d: %s", name, a.Verdict, a.Reasons, end.Winner, end.Sentence)
 		}
 	}

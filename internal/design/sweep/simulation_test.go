@@ -114,11 +114,11 @@ func (c *tally) add(hit bool) {
 func (c tally) String() string { return fmt.Sprintf("%5.2f%%", 100*float64(c.hits)/float64(c.sweeps)) }
 
 // check allows for two standard errors.
-func (c tally) check(t *testing.T, what string, nominal float64) {
+func (c tally) check(t *testing.T, name string, nominal float64) {
 	t.Helper()
 	limit := nominal + 2*math.Sqrt(nominal*(1-nominal)/float64(c.sweeps))
 	if rate := float64(c.hits) / float64(c.sweeps); rate > limit {
-		t.Errorf("%s: %s of %d sweeps, want at most %.2f%%", what, c, c.sweeps, 100*limit)
+		t.Errorf("%s: %s of %d sweeps, want at most %.2f%%", name, c, c.sweeps, 100*limit)
 	}
 }
 

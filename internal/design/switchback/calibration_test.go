@@ -204,8 +204,8 @@ func TestWashOutCoversSwitches(t *testing.T) {
 			}
 		}
 		text := ""
-		for index, own := range bySecond {
-			text += fmt.Sprintf(" %d s %+.0f%%", index, 100*stat.Mean(own, nil))
+		for index, changes := range bySecond {
+			text += fmt.Sprintf(" %d s %+.0f%%", index, 100*stat.Mean(changes, nil))
 		}
 		t.Logf("%s, after a switch:%s", r.name, text)
 		first, later := bySecond[3], slices.Concat(bySecond[4:9]...) // In the last second, the next switch may begin.

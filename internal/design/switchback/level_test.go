@@ -184,18 +184,18 @@ func (w *world) roundsSession(t *testing.T, candidates, pairs int, effects []flo
 
 // window returns a window of 10 s, of which 3 s are wash-out.
 func (w *world) window(setting int, effect float64) Window {
-	own := Window{Setting: setting}
+	made := Window{Setting: setting}
 	for i := range 10 {
 		x := w.second(1, effect)
 		switch {
 		case i < 3:
 			continue
 		case i < 6:
-			own.Early += x / 3
+			made.Early += x / 3
 		case i > 6:
-			own.Late += x / 3
+			made.Late += x / 3
 		}
-		own.Figure += x / 7
+		made.Figure += x / 7
 	}
-	return own
+	return made
 }

@@ -135,17 +135,17 @@ func amountsWithStall() []float64 {
 }
 
 func TestCutAndFaults(t *testing.T) {
-	at := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	timing := Timing{WashOut: at(3), MaxSwitch: at(1), ClockError: at(0.2), Coverage: 0.6}
+	moment := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	timing := Timing{WashOut: moment(3), MaxSwitch: moment(1), ClockError: moment(0.2), Coverage: 0.6}
 	switches := []Switch{
-		{Setting: 0, Sent: 0, Acknowledged: at(0.5), Ended: at(10), Proven: true},
-		{Setting: 1, Sent: at(10), Acknowledged: at(10.5), Ended: at(20), Proven: true},
-		{Setting: 1, Sent: at(20), Acknowledged: at(21.5), Ended: at(30), Proven: true},
-		{Setting: 0, Sent: at(30), Acknowledged: at(30.5), Ended: at(40)},
+		{Setting: 0, Sent: 0, Acknowledged: moment(0.5), Ended: moment(10), Proven: true},
+		{Setting: 1, Sent: moment(10), Acknowledged: moment(10.5), Ended: moment(20), Proven: true},
+		{Setting: 1, Sent: moment(20), Acknowledged: moment(21.5), Ended: moment(30), Proven: true},
+		{Setting: 0, Sent: moment(30), Acknowledged: moment(30.5), Ended: moment(40)},
 	}
-	client := Client{Offset: at(100), Error: at(0.1)}
+	client := Client{Offset: moment(100), Error: moment(0.1)}
 	for i := range 40 {
-		client.Rows = append(client.Rows, Span{From: at(100 + float64(i)), To: at(101 + float64(i))})
+		client.Rows = append(client.Rows, Span{From: moment(100 + float64(i)), To: moment(101 + float64(i))})
 	}
 	amounts := amountsWithStall()
 	rate := func(p Piece) (sum float64, err error) {
@@ -164,7 +164,7 @@ func TestCutAndFaults(t *testing.T) {
 	if w := windows[1]; math.Abs(w.Figure-2*12.0/5) > 1e-9 || math.Abs(w.Late-2*1.5) > 1e-9 || math.Abs(windows[0].Figure-2) > 1e-9 {
 		t.Errorf("windows %+v", windows)
 	}
-	disturbed := []Span{{at(12), at(12.5)}}
+	disturbed := []Span{{moment(12), moment(12.5)}}
 	if got := Faults(switches, covered, disturbed, timing); !slices.Equal(got, []bool{false, true, true, true}) {
 		t.Errorf("faults %v", got)
 	}
@@ -172,7 +172,7 @@ func TestCutAndFaults(t *testing.T) {
 	if _, covered, err := Cut(switches, []Client{client}, timing, rate); err != nil || !slices.Equal(covered, []bool{true, true, false, false}) {
 		t.Errorf("covered %v, %v", covered, err)
 	}
-	client.Error = at(0.3)
+	client.Error = moment(0.3)
 	if _, _, err := Cut(switches, []Client{client}, timing, rate); !errors.Is(err, stats.ErrParameter) {
 		t.Errorf("a clock that is not known well enough: %v", err)
 	}

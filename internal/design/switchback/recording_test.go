@@ -49,11 +49,11 @@ func recordings(t *testing.T) (all []recording) {
 					t.Fatalf("%s: %v", path, err)
 				}
 			}
-			at := func(column int) time.Duration { return time.Duration(values[column]) * time.Millisecond }
-			r.rows = append(r.rows, Span{From: at(0), To: at(1)})
+			moment := func(column int) time.Duration { return time.Duration(values[column]) * time.Millisecond }
+			r.rows = append(r.rows, Span{From: moment(0), To: moment(1)})
 			r.operations = append(r.operations, values[2])
 			r.settings = append(r.settings, int(values[3]))
-			r.switched = append(r.switched, at(4))
+			r.switched = append(r.switched, moment(4))
 		}
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
@@ -113,10 +113,10 @@ func (r recording) calibrated() world {
 
 // spectrum returns the expected periodogram of a world without stalls, at a number of cycles per second.
 func (w world) spectrum(frequency float64) float64 {
-	of := func(variance, phi float64) float64 {
+	density := func(variance, phi float64) float64 {
 		return variance * (1 - phi*phi) / (1 - 2*phi*math.Cos(2*math.Pi*frequency) + phi*phi)
 	}
-	return of(w.cv*w.cv, w.phi) + of(w.slow*w.slow, math.Exp(-1.0/60))
+	return density(w.cv*w.cv, w.phi) + density(w.slow*w.slow, math.Exp(-1.0/60))
 }
 
 // periodogram returns the power at 1, 2, … cycles in the whole time. Its mean is the variance.
@@ -151,8 +151,8 @@ func (r recording) cut(t *testing.T, begins []time.Duration) Session {
 	t.Helper()
 	timing := Timing{WashOut: 3 * time.Second, Coverage: 0.7}
 	var switches []Switch
-	for _, at := range begins {
-		switches = append(switches, Switch{Sent: at, Acknowledged: at, Ended: at + window, Proven: true})
+	for _, begin := range begins {
+		switches = append(switches, Switch{Sent: begin, Acknowledged: begin, Ended: begin + window, Proven: true})
 	}
 	windows, covered, err := Cut(switches, []Client{{Rows: r.rows}}, timing, func(p Piece) (sum float64, err error) {
 		for _, part := range p.Parts {
@@ -178,9 +178,9 @@ func (r recording) cuts(t *testing.T) (all []Session) {
 	}
 	for second := range 10 {
 		begins = nil
-		at := r.rows[0].From + time.Duration(second)*time.Second
-		for ; at+window <= r.rows[len(r.rows)-1].To; at += window {
-			begins = append(begins, at)
+		begin := r.rows[0].From + time.Duration(second)*time.Second
+		for ; begin+window <= r.rows[len(r.rows)-1].To; begin += window {
+			begins = append(begins, begin)
 		}
 		all = append(all, r.cut(t, begins))
 	}

@@ -41,7 +41,7 @@ type hostile struct {
 	transient float64 // how much it rises after a switch to the candidate
 	back      float64 // how much it rises after a switch to the baseline
 	decay     float64 // time constant in seconds of these three
-	own       float64 // sd of noise with τ 20 s under the candidate alone
+	slowOwn   float64 // sd of noise with τ 20 s under the candidate alone
 	fastOwn   float64 // sd per second of more noise under the candidate alone; its mean figure stays the same
 	stallsOwn float64 // share of the time that the candidate spends in stalls of stallsFor seconds
 	stallsFor int
@@ -101,11 +101,11 @@ func (w *world) hostility(setting int) float64 {
 		}
 	}
 	keep := math.Exp(-1.0 / 20)
-	w.alone = keep*w.alone + math.Sqrt(1-keep*keep)*w.own*w.rng.NormFloat64()
+	w.alone = keep*w.alone + math.Sqrt(1-keep*keep)*w.slowOwn*w.rng.NormFloat64()
 	w.before, w.seconds = setting, w.seconds+1
 	sum := w.surge - w.backlog
 	if setting == 1 {
-		sum += w.alone - w.own*w.own/2 + w.fastOwn*w.rng.NormFloat64() - w.fastOwn*w.fastOwn/2
+		sum += w.alone - w.slowOwn*w.slowOwn/2 + w.fastOwn*w.rng.NormFloat64() - w.fastOwn*w.fastOwn/2
 		if w.stalled == 0 && w.stallsFor > 0 && w.rng.Float64() < w.stallsOwn/(1-w.stallsOwn)/float64(w.stallsFor) {
 			w.stalled = w.stallsFor
 		}
@@ -403,7 +403,7 @@ func TestSimulatedHostileWorlds(t *testing.T) {
 		{"a credit, τ 10 s", 1 / 1.10, hostile{deferred: down, decay: 10}, false, small},
 		{"one slow window in four", 1, hostile{fourth: 0.3}, true, small},
 		{"a cycle of 40 s", 1, hostile{cycle: 0.3}, true, small},
-		{"noise under the candidate alone", 1, hostile{own: 0.10}, true, 0.10},
+		{"noise under the candidate alone", 1, hostile{slowOwn: 0.10}, true, 0.10},
 		{"a candidate three times as noisy", 1, hostile{fastOwn: 0.20}, true, small},
 		{"stalls of 10 s", 1 / 0.96, hostile{stallsOwn: 0.04, stallsFor: 10}, true, 0.10},
 		{"stalls of 5 s", 1 / 0.96, hostile{stallsOwn: 0.04, stallsFor: 5}, true, 0.10},

@@ -483,10 +483,10 @@ func TestOperationsStayInTheirData(t *testing.T) {
 			for next.due() < time.Minute {
 				next.take(&op)
 				bytes += op.Bytes
-				at := op.Offset - c.Offset
+				position := op.Offset - c.Offset
 				unit := max(c.ObjectBytes, 1)
-				if at < 0 || at+op.Bytes > c.Size || c.ObjectBytes > 0 && at/unit != (at+op.Bytes-1)/unit {
-					t.Fatalf("%d bytes at %d", op.Bytes, at)
+				if position < 0 || position+op.Bytes > c.Size || c.ObjectBytes > 0 && position/unit != (position+op.Bytes-1)/unit {
+					t.Fatalf("%d bytes at %d", op.Bytes, position)
 				}
 			}
 			if c.BytesPerSecond > 0 && math.Abs(float64(bytes)-60e6) > 1e5 {

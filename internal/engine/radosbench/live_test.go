@@ -48,13 +48,13 @@ func TestLiveRatesAreThoseOfTheResult(t *testing.T) {
 			t.Fatalf("%s: %d rates, and %d seconds in the result", file, len(rates), series.Len())
 		}
 		for i, rate := range rates {
-			for what, pair := range map[string][2]float64{
+			for quantity, pair := range map[string][2]float64{
 				"operations per second": {rate.OperationsPerSecond, series.OperationsPerSecond[i]},
 				"bytes per second":      {rate.BytesPerSecond, series.OperationsPerSecond[i] * mib * (1 << 20)},
 				"mean latency":          {rate.MeanLatencySeconds, series.MeanLatencySeconds[i]},
 			} {
 				if math.Abs(pair[0]/pair[1]-1) > 0.02 { // Rows are not exactly one second apart.
-					t.Errorf("%s, second %d: %s %g, and %g in the result", file, i+1, what, pair[0], pair[1])
+					t.Errorf("%s, second %d: %s %g, and %g in the result", file, i+1, quantity, pair[0], pair[1])
 				}
 			}
 		}

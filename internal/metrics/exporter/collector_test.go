@@ -53,10 +53,10 @@ type platform struct {
 }
 
 // stops holds the outages' journals of a platform.
-type stops struct{ of *platform }
+type stops struct{ platform *platform }
 
 func (s stops) Load(context.Context, string) (*tuning.Journal, error) {
-	return s.of.stopped, s.of.journalErr
+	return s.platform.stopped, s.platform.journalErr
 }
 
 func (p *platform) Cluster(context.Context, v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
@@ -229,13 +229,13 @@ func TestPromlint(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	told := map[string]*dto.MetricFamily{}
+	byName := map[string]*dto.MetricFamily{}
 	for _, family := range families {
-		told[family.GetName()] = family
+		byName[family.GetName()] = family
 	}
 	for _, group := range metrics.Table() {
 		for _, d := range group.Descriptions {
-			family := told[d.Name]
+			family := byName[d.Name]
 			if family == nil {
 				t.Errorf("%s is described, and was not linted", d.Name)
 				continue
@@ -455,7 +455,7 @@ func TestAScrapeEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	all := c.samples(ctx)
-	if failed := of(all, metrics.CollectionErrors); failed[0].Value != 1 {
+	if failed := samplesNamed(all, metrics.CollectionErrors); failed[0].Value != 1 {
 		t.Errorf("%v, want one error", failed)
 	}
 }

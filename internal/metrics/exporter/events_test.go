@@ -182,8 +182,8 @@ func TestOutages(t *testing.T) {
 
 func TestNilEventsDoNotPanic(t *testing.T) {
 	defer func() {
-		if why := recover(); why != nil {
-			t.Errorf("it panics: %v", why)
+		if cause := recover(); cause != nil {
+			t.Errorf("it panics: %v", cause)
 		}
 	}()
 	var e *Events

@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// of returns the samples of one metric.
-func of(all []Sample, name string) []Sample {
+// samplesNamed returns the samples of one metric.
+func samplesNamed(all []Sample, name string) []Sample {
 	return slices.DeleteFunc(slices.Clone(all), func(s Sample) bool { return s.Name != name })
 }
 
@@ -65,7 +65,7 @@ func TestMeasuringRunOfASweep(t *testing.T) {
 			if test.edit != nil {
 				test.edit(s)
 			}
-			got := of(SweepSamples(s, test.child(s)), metrics.SweepRunning)
+			got := samplesNamed(SweepSamples(s, test.child(s)), metrics.SweepRunning)
 			var labels []string
 			if len(got) > 0 {
 				labels = got[0].Labels[2:]
@@ -83,7 +83,7 @@ func TestTwoConfigurationsOfOneName(t *testing.T) {
 	twin.Index = 2
 	s.Status.Configurations = append(s.Status.Configurations, twin)
 	var names []string
-	for _, ratio := range of(SweepSamples(s, nil), metrics.SweepConfigurationRatio) {
+	for _, ratio := range samplesNamed(SweepSamples(s, nil), metrics.SweepConfigurationRatio) {
 		names = append(names, ratio.Labels[2])
 	}
 	if diff := cmp.Diff([]string{"profile=high_client_ops", "profile=high_client_ops #2"}, names); diff != "" {
@@ -98,10 +98,10 @@ func TestSweepsWithFewSeries(t *testing.T) {
 	}
 	foreign := runningSweep()
 	foreign.Status.Trials = []v1alpha1.Trial{{Number: 7}}
-	if got := of(SweepSamples(foreign, nil), metrics.SweepConfigurationLatest); len(got) != 0 {
+	if got := samplesNamed(SweepSamples(foreign, nil), metrics.SweepConfigurationLatest); len(got) != 0 {
 		t.Errorf("a ledger that nobody can read gave %v", got)
 	}
-	if got := of(SweepSamples(foreign, nil), metrics.SweepConfigurationRatio); len(got) != 1 {
+	if got := samplesNamed(SweepSamples(foreign, nil), metrics.SweepConfigurationRatio); len(got) != 1 {
 		t.Errorf("the ratios are %v, want the one that status has", got)
 	}
 }
@@ -147,7 +147,7 @@ func TestBenchmarkSeries(t *testing.T) {
 			if last.Name != test.last || last.Labels[len(last.Labels)-1] != test.statistic {
 				t.Errorf("the last one is %v, want %s of %s", last, test.last, test.statistic)
 			}
-			if n := len(of(got, metrics.BenchmarkBandwidth)); n != test.phases {
+			if n := len(samplesNamed(got, metrics.BenchmarkBandwidth)); n != test.phases {
 				t.Errorf("%d bandwidths, want that of each of %d phases", n, test.phases)
 			}
 		})
@@ -162,20 +162,20 @@ func TestIntervalsOfABenchmark(t *testing.T) {
 		b := judged(nightly(phases))
 		b.Status.Expectations, b.Spec.Expectations = nil, nil
 		got, dropped := BenchmarkSamples(b)
-		low, high := of(got, metrics.BenchmarkBandwidthLow), of(got, metrics.BenchmarkBandwidthHigh)
+		low, high := samplesNamed(got, metrics.BenchmarkBandwidthLow), samplesNamed(got, metrics.BenchmarkBandwidthHigh)
 		if len(low) != want || len(high) != want || len(got)+dropped != 3+perPhase*phases || len(got) > metrics.MaxBenchmarkSeries {
 			t.Errorf("%d phases: %d and %d ends, want %d; %d series and %d dropped", phases, len(low), len(high), want, len(got), dropped)
 		}
 		if want > 0 && (low[0].Value != 40e6 || high[0].Value != 42e6 || low[0].Labels[2] != "phase-0") {
 			t.Errorf("%d phases: %v to %v", phases, low[0], high[0])
 		}
-		if means := of(got, metrics.BenchmarkLatency); phases == 4 && len(means) != 4 {
+		if means := samplesNamed(got, metrics.BenchmarkLatency); phases == 4 && len(means) != 4 {
 			t.Errorf("latencies are %v, want the 99th percentiles alone", means)
 		}
 	}
 	half := nightly(1)
 	half.Status.Phases[0].Metrics[6].Low = "40000e3"
-	if got, _ := BenchmarkSamples(half); len(of(got, metrics.BenchmarkBandwidthLow)) > 0 {
+	if got, _ := BenchmarkSamples(half); len(samplesNamed(got, metrics.BenchmarkBandwidthLow)) > 0 {
 		t.Error("one end of an interval is told without the other")
 	}
 }
@@ -186,7 +186,7 @@ func TestExpectations(t *testing.T) {
 		sample(metrics.BenchmarkExpectations, 2, "bench", "nightly", "Met"),
 		sample(metrics.BenchmarkExpectations, 1, "bench", "nightly", "Missed"),
 	}
-	if diff := cmp.Diff(want, of(got, metrics.BenchmarkExpectations)); diff != "" || len(got) != metrics.MaxBenchmarkSeries {
+	if diff := cmp.Diff(want, samplesNamed(got, metrics.BenchmarkExpectations)); diff != "" || len(got) != metrics.MaxBenchmarkSeries {
 		t.Errorf("%d series (-want +got):\n%s", len(got), diff)
 	}
 }
@@ -217,7 +217,7 @@ func TestTheSeriesOfASweepAreBounded(t *testing.T) {
 		if most := metrics.MaxSweepSeries + metrics.MaxConfigurationSeries*len(s.Status.Configurations); len(got) > most {
 			t.Errorf("%s: %d series, want %d at most", name, len(got), most)
 		}
-		floor := of(got, metrics.SweepNoiseFloor)
+		floor := samplesNamed(got, metrics.SweepNoiseFloor)
 		if (len(floor) == 1) != (name == "ended") || len(floor) == 1 && floor[0].Value != 0.032 {
 			t.Errorf("%s: the noise is %v", name, floor)
 		}

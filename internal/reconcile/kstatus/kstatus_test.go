@@ -88,7 +88,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestJudgeAgain(t *testing.T) {
-	const was, is = 3, 4
+	const previous, current = 3, 4
 	cases := map[string]struct {
 		kind   string
 		reason string
@@ -106,8 +106,8 @@ func TestJudgeAgain(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			conditions := []metav1.Condition{{Type: tc.kind, Status: tc.status, Reason: tc.reason, ObservedGeneration: was}}
-			kstatus.JudgeAgain(&conditions, is, "Bad", tc.failOn, "So it is.")
+			conditions := []metav1.Condition{{Type: tc.kind, Status: tc.status, Reason: tc.reason, ObservedGeneration: previous}}
+			kstatus.JudgeAgain(&conditions, current, "Bad", tc.failOn, "So it is.")
 			if len(conditions) != 1 {
 				t.Fatalf("conditions %+v, want one", conditions)
 			}

@@ -47,12 +47,12 @@ func (c *crowded) List(_ context.Context, list client.ObjectList, options ...cli
 		list.SetContinue(strconv.Itoa(to))
 	}
 	for i := from; i < to; i++ {
-		of := metav1.ObjectMeta{Namespace: asked.Namespace, Name: fmt.Sprint("o-", i), Annotations: map[string]string{"a": strings.Repeat("x", c.bytes)}}
+		metadata := metav1.ObjectMeta{Namespace: asked.Namespace, Name: fmt.Sprint("o-", i), Annotations: map[string]string{"a": strings.Repeat("x", c.bytes)}}
 		switch list := list.(type) {
 		case *metav1.PartialObjectMetadataList:
-			list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: of})
+			list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: metadata})
 		case *corev1.PodList:
-			list.Items = append(list.Items, corev1.Pod{ObjectMeta: of})
+			list.Items = append(list.Items, corev1.Pod{ObjectMeta: metadata})
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ func notFound(name string) answer {
 	return answer{err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, name)}
 }
 
-func refusal(what string) error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", errors.New("no right"))
+func refusal(resource string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no right"))
 }
 
 // refusing is a client to which the API server refuses everything except reading namespaces, and
@@ -52,14 +52,14 @@ func refusing(t *testing.T, namespaces map[string]answer) client.WithWatch {
 			if o.GetObjectKind().GroupVersionKind().Kind != "Namespace" {
 				return refusal("get")
 			}
-			says, known := namespaces[key.Name]
+			reply, known := namespaces[key.Name]
 			if !known {
 				t.Errorf("it asks for namespace %q", key.Name)
 			}
-			if says.going {
+			if reply.going {
 				o.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
 			}
-			return says.err
+			return reply.err
 		},
 		List: func(_ context.Context, _ client.WithWatch, _ client.ObjectList, opts ...client.ListOption) error {
 			if (&client.ListOptions{}).ApplyOptions(opts).Namespace == "open" {
@@ -117,19 +117,19 @@ func TestRequestsInATerminatingNamespace(t *testing.T) {
 	plain := refusing(t, map[string]answer{"bench": {going: true}})
 	c, ctx := Tolerant(plain, plain), t.Context()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "p"}}
-	of := client.ObjectKey{Namespace: "bench", Name: "o"}
+	key := client.ObjectKey{Namespace: "bench", Name: "o"}
 	for name, tc := range map[string]struct {
 		err      error
 		wantGone bool
 	}{
-		"get":                 {c.Get(ctx, of, &corev1.Secret{}), true},
+		"get":                 {c.Get(ctx, key, &corev1.Secret{}), true},
 		"list":                {c.List(ctx, &corev1.ConfigMapList{}, client.InNamespace("bench")), true},
 		"update":              {c.Update(ctx, pod), true},
 		"patch":               {c.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", []byte(`{}`))), true},
 		"delete":              {c.Delete(ctx, pod), true},
 		"a log":               {NotFoundIfGone(ctx, plain, "bench", refusal("pods/log")), true},
 		"create":              {c.Create(ctx, pod), false},
-		"get a CR":            {c.Get(ctx, of, &v1alpha1.CephBenchmark{}), false},
+		"get a CR":            {c.Get(ctx, key, &v1alpha1.CephBenchmark{}), false},
 		"list CRs":            {c.List(ctx, &v1alpha1.CephBenchmarkList{}, client.InNamespace("bench")), false},
 		"list everywhere":     {c.List(ctx, &corev1.PodList{}), false},
 		"get without a place": {c.Get(ctx, client.ObjectKey{Name: "n"}, &corev1.Node{}), false},
@@ -147,7 +147,7 @@ func TestRequestsInATerminatingNamespace(t *testing.T) {
 func TestInformersOfANamespaceThatIsGone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespaces map[string]answer
-		of         client.Object
+		object     client.Object
 		wantSynced bool
 	}{
 		"it is being deleted":                 {map[string]answer{"bench": {going: true}}, &corev1.Pod{}, true},
@@ -160,14 +160,14 @@ func TestInformersOfANamespaceThatIsGone(t *testing.T) {
 		"the manager handles all namespaces":  {nil, &corev1.Pod{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			of := informers{direct: refusing(t, tc.namespaces)}
+			tested := informers{direct: refusing(t, tc.namespaces)}
 			for namespace := range tc.namespaces {
-				of.namespaces = append(of.namespaces, namespace)
+				tested.namespaces = append(tested.namespaces, namespace)
 			}
-			informer := of.new(&toolscache.ListWatch{
+			informer := tested.new(&toolscache.ListWatch{
 				ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, refusal("list") },
 				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, refusal("watch") },
-			}, tc.of, 0, toolscache.Indexers{})
+			}, tc.object, 0, toolscache.Indexers{})
 			ctx, stop := context.WithTimeout(t.Context(), time.Second)
 			ended := make(chan struct{})
 			go func() {

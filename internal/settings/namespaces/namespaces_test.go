@@ -24,8 +24,8 @@ func (s *server) checker() *Checker {
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			s.asked++
 			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
-				about := review.Spec.ResourceAttributes
-				review.Status.Allowed = s.allowed[about.Namespace] && about.Verb == "create" && about.Resource == "jobs" && about.Group == "batch"
+				attributes := review.Spec.ResourceAttributes
+				review.Status.Allowed = s.allowed[attributes.Namespace] && attributes.Verb == "create" && attributes.Resource == "jobs" && attributes.Group == "batch"
 			}
 			return s.err
 		},

@@ -127,9 +127,9 @@ func TestAdmit(t *testing.T) {
 			s.Status.Trial.UID = b.UID
 			c.change(s, b)
 			got, err := trial.Admit(key, s, b)
-			is := map[string]bool{waits: got.Waits, runs: got.Trial != nil, refused: got.Refusal != ""}
+			given := map[string]bool{waits: got.Waits, runs: got.Trial != nil, refused: got.Refusal != ""}
 			for _, answer := range []string{waits, runs, refused} {
-				if err != nil || is[answer] != (answer == c.want) {
+				if err != nil || given[answer] != (answer == c.want) {
 					t.Errorf("%+v, %v: want that it %s", got, err, c.want)
 				}
 			}

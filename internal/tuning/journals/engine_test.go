@@ -72,8 +72,8 @@ func (w *world) manager(api client.Client, kill func(tuning.Step) bool) *tuning.
 	w.started++
 	epoch := cmp.Or(w.epoch, int64(w.started))
 	observer := ceph.Connection{MonHost: "m", User: "observer", Key: "AAAA"}
-	at := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
-	return tuning.NewEngine(w.cluster, at, tuning.Options{
+	cluster := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
+	return tuning.NewEngine(w.cluster, cluster, tuning.Options{
 		Store: tuning.NewMirrored(storeOf(api), tuning.NewConfigKey(w.cluster, observer)),
 		Guard: func(context.Context) (ceph.Fence, error) {
 			return ceph.Fence{FSID: cephtest.FSID, Epoch: epoch, Until: w.now.Add(time.Hour)}, nil

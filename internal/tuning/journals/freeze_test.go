@@ -24,7 +24,7 @@ import (
 type gate struct {
 	n, lives     int
 	passed       int
-	at           string
+	step         string
 	frozen, thaw chan struct{}
 }
 
@@ -41,7 +41,7 @@ func open() *gate { return newGate(0, forever) }
 func (g *gate) pass(point string) error {
 	g.passed++
 	if g.passed == g.n {
-		g.at = point
+		g.step = point
 		g.frozen <- struct{}{}
 		<-g.thaw
 	}
@@ -163,12 +163,12 @@ func (w *world) leader(g *gate) process {
 	name := fmt.Sprintf("manager-%d", w.started)
 	api, to := gatedAPI(w.api, g), gatedCeph{w.cluster, g}
 	observer := ceph.Connection{MonHost: "m", User: "observer", Key: "AAAA"}
-	at := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
+	cluster := tuning.Cluster{FSID: cephtest.FSID, Observer: observer, Tuner: ceph.Connection{MonHost: "m", User: "tuner", Key: "AAAA"}}
 	both := lock.NewBoth(lock.NewLeases(api, api, "cephtune-system", name), lock.NewRecords(to, "this-cluster"))
 	holder := objectref.Ref{Kind: "CephTuningSweep", Namespace: sweep.Namespace, Name: sweep.Name, UID: "u1"}
 	return process{
 		release: func() error { return both.Release(w.t.Context(), observer, cephtest.FSID, holder) },
-		Engine: tuning.NewEngine(to, at, tuning.Options{
+		Engine: tuning.NewEngine(to, cluster, tuning.Options{
 			Store: tuning.NewMirrored(storeOf(api), tuning.NewConfigKey(to, observer)),
 			Guard: func(ctx context.Context) (ceph.Fence, error) {
 				grant, err := both.Acquire(ctx, observer, cephtest.FSID, holder, w.now)
@@ -321,19 +321,19 @@ func frozenAt(t *testing.T, g *gate, pause time.Duration, until string) bool {
 		}
 	}
 	if err := w.restoredBy(w.leader(open()), thaw); err != nil && !thawed {
-		t.Fatalf("frozen %s: the other: %v", g.at, err)
+		t.Fatalf("frozen %s: the other: %v", g.step, err)
 	}
 	thaw(until) // in case there was nothing to wait for
 	if diff := gocmp.Diff(before, w.settings()); diff != "" {
-		t.Fatalf("frozen %s (point %d), and ended with %v: -want +got:\n%s", g.at, g.n, after, diff)
+		t.Fatalf("frozen %s (point %d), and ended with %v: -want +got:\n%s", g.step, g.n, after, diff)
 	}
 	// If the first manager writes late into a copy of the journal, the next manager finds that.
 	w.now = w.now.Add(lock.Duration)
 	if err := w.restoredBy(w.leader(open()), func(string) {}); err != nil {
-		t.Fatalf("frozen %s (point %d): the one after them: %v", g.at, g.n, err)
+		t.Fatalf("frozen %s (point %d): the one after them: %v", g.step, g.n, err)
 	}
 	if diff := gocmp.Diff(before, w.settings()); diff != "" {
-		t.Fatalf("frozen %s (point %d), after the next one: -want +got:\n%s", g.at, g.n, diff)
+		t.Fatalf("frozen %s (point %d), after the next one: -want +got:\n%s", g.step, g.n, diff)
 	}
 	return true
 }

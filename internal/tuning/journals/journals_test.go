@@ -43,8 +43,8 @@ func journal(sweep string, epoch, revision int64, states ...tuning.State) *tunin
 	return j
 }
 
-// by returns the same journal of another writer.
-func by(writer string, j *tuning.Journal) *tuning.Journal {
+// writtenBy returns the same journal of another writer.
+func writtenBy(writer string, j *tuning.Journal) *tuning.Journal {
 	j.Writer = writer
 	return j
 }
@@ -86,7 +86,7 @@ func TestAJournalIsKept(t *testing.T) {
 	}
 
 	o := configMap(t, c)
-	about := map[string]string{
+	metadata := map[string]string{
 		"app.kubernetes.io/managed-by": o.Labels["app.kubernetes.io/managed-by"],
 		"cephtune.dev/sweep":           o.Annotations["cephtune.dev/sweep"],
 		"cephtune.dev/state":           o.Annotations["cephtune.dev/state"],
@@ -96,7 +96,7 @@ func TestAJournalIsKept(t *testing.T) {
 		"cephtune.dev/sweep":           "bench/pg-num",
 		"cephtune.dev/state":           "Settings to restore in Ceph: 2 of 3. Do not delete this ConfigMap: it has the original values.",
 	}
-	if diff := cmp.Diff(wantAbout, about); diff != "" {
+	if diff := cmp.Diff(wantAbout, metadata); diff != "" {
 		t.Errorf("labels and annotations, -want +got:\n%s", diff)
 	}
 
@@ -139,20 +139,20 @@ func TestJournalSuccession(t *testing.T) {
 		refused    func(error) bool
 	}{
 		"the next revision":                         {kept: journal("a", 1, 1, open), next: journal("a", 1, 2, open)},
-		"the next revision of a new manager":        {kept: journal("a", 1, 1, open), next: by("second", journal("a", 2, 2, open))},
+		"the next revision of a new manager":        {kept: journal("a", 1, 1, open), next: writtenBy("second", journal("a", 2, 2, open))},
 		"the same once more, its answer was lost":   {kept: journal("a", 1, 2, open), next: journal("a", 1, 2, open)},
 		"one from the mirror, which was ahead":      {kept: journal("a", 1, 2, open), next: journal("a", 1, 5, open)},
 		"the first of a sweep, after one that ends": {kept: journal("a", 7, 9, done), next: journal("b", 7, 1, open)},
 		"the same, in Leases that began anew":       {kept: journal("a", 7, 9, done), next: journal("b", 1, 1, open)},
 
-		"another one of the same revision":         {kept: journal("a", 1, 2, open), next: by("second", journal("a", 1, 2, open)), refused: overtaken},
+		"another one of the same revision":         {kept: journal("a", 1, 2, open), next: writtenBy("second", journal("a", 1, 2, open)), refused: overtaken},
 		"of an earlier revision":                   {kept: journal("a", 1, 3, open), next: journal("a", 1, 2, open), refused: overtaken},
-		"of a manager that has lost the lock":      {kept: by("second", journal("a", 2, 3, open)), next: journal("a", 1, 4, open), refused: overtaken},
-		"of the new one, that had not seen it yet": {kept: journal("a", 1, 3, open), next: by("second", journal("a", 2, 3, open)), refused: overtaken},
+		"of a manager that has lost the lock":      {kept: writtenBy("second", journal("a", 2, 3, open)), next: journal("a", 1, 4, open), refused: overtaken},
+		"of the new one, that had not seen it yet": {kept: journal("a", 1, 3, open), next: writtenBy("second", journal("a", 2, 3, open)), refused: overtaken},
 		"the first of a sweep, in place of a's":    {kept: journal("a", 1, 3, done, open), next: journal("b", 2, 1, open), refused: otherSweep},
 	}
-	for what, test := range tests {
-		t.Run(what, func(t *testing.T) {
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
 			s := storeOf(newAPI())
 			mustSave(t, s, test.kept)
 			err := s.Save(t.Context(), test.next)
@@ -198,7 +198,7 @@ func between(c client.WithWatch, act func()) client.WithWatch {
 
 // A second manager must not overwrite what the first one has written, however shortly before.
 func TestTwoManagersAtOnce(t *testing.T) {
-	first := by("first", journal("a", 1, 3, tuning.Open))
+	first := writtenBy("first", journal("a", 1, 3, tuning.Open))
 	tests := map[string]struct {
 		before *tuning.Journal // nil: there is none
 		first  func(t *testing.T, s tuning.Store)
@@ -214,7 +214,7 @@ func TestTwoManagersAtOnce(t *testing.T) {
 			before: journal("a", 1, 2, tuning.Open),
 			first:  func(t *testing.T, s tuning.Store) { mustSave(t, s, first) },
 			second: func(ctx context.Context, s tuning.Store) error {
-				return s.Save(ctx, by("second", journal("a", 2, 3, tuning.Open)))
+				return s.Save(ctx, writtenBy("second", journal("a", 2, 3, tuning.Open)))
 			},
 			want: first,
 		},
@@ -234,8 +234,8 @@ func TestTwoManagersAtOnce(t *testing.T) {
 			second: func(ctx context.Context, s tuning.Store) error { return s.Save(ctx, journal("a", 1, 3, tuning.Open)) },
 		},
 	}
-	for what, test := range tests {
-		t.Run(what, func(t *testing.T) {
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
 			c := newAPI()
 			if test.before != nil {
 				mustSave(t, storeOf(c), test.before)
@@ -283,7 +283,7 @@ func TestAnOpenJournalIsNotRemoved(t *testing.T) {
 // A journal that cannot be parsed must not count as missing, and must not be overwritten or
 // removed.
 func TestAJournalThatCannotBeReadStays(t *testing.T) {
-	for what, test := range map[string]struct {
+	for title, test := range map[string]struct {
 		data map[string]string
 		want string
 	}{
@@ -292,7 +292,7 @@ func TestAJournalThatCannotBeReadStays(t *testing.T) {
 		"of a later version":  {map[string]string{journals.Key: `{"schemaVersion":2,"fsid":"` + fsid + `"}`}, "restore with the cephtune version that wrote it"},
 		"copied from another": {map[string]string{journals.Key: `{"schemaVersion":1,"fsid":"f"}`}, "if it was copied, delete it"},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(title, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithObjects(&corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: test.data,
 			}).Build()

@@ -214,14 +214,14 @@ func TestKeep(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	for _, own := range []bool{true, false} {
+	for _, held := range []bool{true, false} {
 		k, l := taker(t)
-		if !own {
+		if !held {
 			ofSweep(&k.Lock)
 		}
 		l.holder, k.Grant = k.Lock.Holder.Identity(), &lock.Grant{}
-		if err := k.Release(t.Context()); err != nil || (l.holder == "") != own || (k.Grant == nil) != own {
-			t.Errorf("own %t: %v, %+v; the lock is that of %q", own, err, k.Turn, l.holder)
+		if err := k.Release(t.Context()); err != nil || (l.holder == "") != held || (k.Grant == nil) != held {
+			t.Errorf("own %t: %v, %+v; the lock is that of %q", held, err, k.Turn, l.holder)
 		}
 	}
 }
