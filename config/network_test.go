@@ -15,13 +15,13 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-func selects(t *testing.T, by *metav1.LabelSelector, of map[string]string) bool {
+func selects(t *testing.T, matcher *metav1.LabelSelector, pod map[string]string) bool {
 	t.Helper()
-	selector, err := metav1.LabelSelectorAsSelector(by)
+	selector, err := metav1.LabelSelectorAsSelector(matcher)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return selector.Matches(labels.Set(of))
+	return selector.Matches(labels.Set(pod))
 }
 
 // The policy selects the pods of benchmarks, and admits only the manager.
@@ -50,12 +50,12 @@ func TestOnlyTheManagerReachesBenchmarks(t *testing.T) {
 }
 
 // wantNoOtherPod checks that a selector does not select a pod that differs in one label.
-func wantNoOtherPod(t *testing.T, by *metav1.LabelSelector, pod map[string]string) {
+func wantNoOtherPod(t *testing.T, matcher *metav1.LabelSelector, pod map[string]string) {
 	t.Helper()
 	for label := range pod {
 		other := maps.Clone(pod)
 		other[label] = "other"
-		if label != "app.kubernetes.io/part-of" && selects(t, by, other) {
+		if label != "app.kubernetes.io/part-of" && selects(t, matcher, other) {
 			t.Errorf("a pod with another %s is let in, too", label)
 		}
 	}

@@ -188,8 +188,8 @@ func powers(who, where, role string, rules []rbacv1.PolicyRule) []power {
 // page renders docs/powers.md from the manifests and the reasons.
 func page(t *testing.T) string {
 	t.Helper()
-	var why reasons
-	if err := yaml.UnmarshalStrict([]byte(read(t, reasonsFile)), &why); err != nil {
+	var purposes reasons
+	if err := yaml.UnmarshalStrict([]byte(read(t, reasonsFile)), &purposes); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Builder{}
@@ -203,10 +203,10 @@ explains what an attacker could do with these rights, and [cephx caps](cephx-cap
 	for _, folder := range installations() {
 		objects := render(t, folder)
 		fmt.Fprintf(&text, "\n## %s\n\n%s\n", titles()[folder], comments()[folder])
-		text.WriteString(tableOfPowers(t, powersOf(t, objects), why, shown, used))
+		text.WriteString(tableOfPowers(t, powersOf(t, objects), purposes, shown, used))
 		text.WriteString(tableOfKeys(t, objects))
 	}
-	for role, resources := range why {
+	for role, resources := range purposes {
 		for resource := range resources {
 			if !used[role+" "+resource] {
 				t.Errorf("%s has a reason for %s of role %s, but no account has that right: remove the reason", reasonsFile, resource, role)
@@ -237,7 +237,7 @@ func comments() map[string]string {
 }
 
 // tableOfPowers lists the powers that were not shown before.
-func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[string]bool) string {
+func tableOfPowers(t *testing.T, all []power, purposes reasons, shown, used map[string]bool) string {
 	t.Helper()
 	text := strings.Builder{}
 	who := ""
@@ -252,7 +252,7 @@ func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[strin
 			continue
 		}
 		shown[p.who+row] = true
-		because := why[p.role][p.resource]
+		because := purposes[p.role][p.resource]
 		if because == "" {
 			t.Errorf("there is no reason why %s has %s of %s: add one to %s below %s, or remove the right", p.who, strings.Join(p.verbs, ", "), p.resource, reasonsFile, p.role)
 		}

@@ -52,11 +52,11 @@ func render(t *testing.T, folder string) []unstructured.Unstructured {
 // as decodes an object into a type.
 func as[T any](t *testing.T, o *unstructured.Unstructured) *T {
 	t.Helper()
-	into := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
+	target := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, target, true); err != nil {
 		t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
 	}
-	return into
+	return target
 }
 
 // only returns the one object of a kind.

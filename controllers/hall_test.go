@@ -178,16 +178,16 @@ func (h *hall) changed(o client.Object, counts bool) {
 		return
 	}
 	if _, ok := o.(*v1alpha1.CephTuningSweep); ok {
-		h.manager.sweeps <- change{at: time.Now().Add(sweepLag), key: keyOf(o), now: now}
+		h.manager.sweeps <- change{moment: time.Now().Add(sweepLag), key: keyOf(o), now: now}
 	} else {
-		h.manager.benchmarks <- change{at: time.Now().Add(lag), key: keyOf(o), now: now}
+		h.manager.benchmarks <- change{moment: time.Now().Add(lag), key: keyOf(o), now: now}
 	}
 }
 
 type change struct {
-	at  time.Time
-	key string
-	now client.Object // nil if it is gone
+	moment time.Time
+	key    string
+	now    client.Object // nil if it is gone
 }
 
 func isOurs(o client.Object) bool { return keyOf(o) != "" }
@@ -292,7 +292,7 @@ func (m *fakeManager) follow(changes <-chan change) {
 		case <-m.ctx.Done():
 			return
 		case c := <-changes:
-			time.Sleep(time.Until(c.at))
+			time.Sleep(time.Until(c.moment))
 			m.mu.Lock()
 			before := m.cached[c.key]
 			m.cached[c.key] = c.now
@@ -306,17 +306,17 @@ func (m *fakeManager) follow(changes <-chan change) {
 }
 
 func (m *fakeManager) tell(before, now client.Object) {
-	about := now
-	if about == nil {
-		about = before
+	object := now
+	if object == nil {
+		object = before
 	}
 	m.hall.mu.Lock()
-	silent := about == nil || m.hall.deaf
+	silent := object == nil || m.hall.deaf
 	m.hall.mu.Unlock()
 	if silent {
 		return
 	}
-	found, err := m.informer.GetInformer(m.ctx, about)
+	found, err := m.informer.GetInformer(m.ctx, object)
 	if err != nil {
 		m.hall.t.Error(err)
 		return
@@ -341,10 +341,10 @@ type lockedInformers struct {
 	mu sync.Mutex
 }
 
-func (l *lockedInformers) GetInformer(ctx context.Context, of client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+func (l *lockedInformers) GetInformer(ctx context.Context, object client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.FakeInformers.GetInformer(ctx, of, opts...)
+	return l.FakeInformers.GetInformer(ctx, object, opts...)
 }
 
 // manage starts a manager.

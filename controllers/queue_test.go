@@ -117,18 +117,18 @@ func TestQueueCosts(t *testing.T) {
 	kinds, length := compile(t), queueLength(t)
 	// The holder fails after a quarter of an hour. All have corrected by then what they said about the queue while it grew.
 	const settled, measured = 11 * time.Minute, 3 * time.Minute
-	costs := func(count, sweepEach int) (of cost) {
+	costs := func(count, sweepEach int) (total cost) {
 		play(t, kinds, func(h *hall) {
 			h.queueUp(count, sweepEach)
 			time.Sleep(settled)
-			of = h.cost(measured)
+			total = h.cost(measured)
 			for name, writes := range h.status {
 				if writes > 5 {
 					t.Errorf("status of %s was written %d times", name, writes)
 				}
 			}
 		})
-		return of
+		return total
 	}
 	alone := costs(1, 0)
 	for name, tc := range map[string]struct {

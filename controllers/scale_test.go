@@ -15,7 +15,7 @@ import (
 // benchmarks fail once it is their turn, because Rook refuses their pools.
 func TestCostOfOneBenchmark(t *testing.T) {
 	kinds, length := compile(t), queueLength(t)
-	costs := func(count int) (of cost) {
+	costs := func(count int) (share cost) {
 		play(t, kinds, func(h *hall) {
 			h.refuses.Store(true)
 			began := time.Now()
@@ -32,10 +32,10 @@ func TestCostOfOneBenchmark(t *testing.T) {
 				}
 			}
 			each := func(n int64) float64 { return float64(n) / float64(count) }
-			of = cost{Reads: each(h.reads.Load()), Writes: each(h.writes.Load()), Commands: each(h.commands.Load())}
-			t.Logf("%d benchmarks: for each %+.3v, %.1f passes, %v", count, of, each(h.passes.Load()), time.Since(began)/time.Duration(count))
+			share = cost{Reads: each(h.reads.Load()), Writes: each(h.writes.Load()), Commands: each(h.commands.Load())}
+			t.Logf("%d benchmarks: for each %+.3v, %.1f passes, %v", count, share, each(h.passes.Load()), time.Since(began)/time.Duration(count))
 		})
-		return of
+		return share
 	}
 	few, many := costs(10), costs(length)
 	if many.Reads > 1.2*few.Reads || many.Writes > 1.2*few.Writes || many.Commands > few.Commands+survey {

@@ -336,10 +336,10 @@ func (m *many) removeAll(b *testing.B) {
 }
 
 // await polls slowly, because the poll takes CPU from the process that is measured.
-func (m *many) await(b *testing.B, what string, is func() (bool, error)) {
+func (m *many) await(b *testing.B, goal string, reached func() (bool, error)) {
 	b.Helper()
 	for end := time.Now().Add(manyTimeout); ; time.Sleep(500 * time.Millisecond) {
-		done, err := is()
+		done, err := reached()
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -347,7 +347,7 @@ func (m *many) await(b *testing.B, what string, is func() (bool, error)) {
 			return
 		}
 		if time.Now().After(end) {
-			b.Fatalf("not %s within %v", what, manyTimeout)
+			b.Fatalf("not %s within %v", goal, manyTimeout)
 		}
 	}
 }
@@ -370,16 +370,16 @@ func reconciled(b *testing.B) float64 {
 }
 
 // written returns how many write requests a manager has sent.
-func written(b *testing.B, of prometheus.Gatherer) float64 {
+func written(b *testing.B, gatherer prometheus.Gatherer) float64 {
 	b.Helper()
-	return sum(b, of, metrics.APIRequest, map[string]bool{"get": true, "watch": true})
+	return sum(b, gatherer, metrics.APIRequest, map[string]bool{"get": true, "watch": true})
 }
 
 // sum adds up a counter, or the number of a histogram's observations. It leaves out series with one
 // of the given labels.
-func sum(b *testing.B, of prometheus.Gatherer, name string, without map[string]bool) float64 {
+func sum(b *testing.B, gatherer prometheus.Gatherer, name string, without map[string]bool) float64 {
 	b.Helper()
-	families, err := of.Gather()
+	families, err := gatherer.Gather()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -165,14 +165,14 @@ func (m *mover) makeBenchmark() *v1alpha1.CephBenchmark {
 	return b
 }
 
-func (m *mover) wantBenchmark(was *v1alpha1.CephBenchmark) {
+func (m *mover) wantBenchmark(original *v1alpha1.CephBenchmark) {
 	m.t.Helper()
-	is := &v1alpha1.CephBenchmark{}
-	if err := m.api.Get(deadline(m.t), client.ObjectKeyFromObject(was), is); err != nil {
+	current := &v1alpha1.CephBenchmark{}
+	if err := m.api.Get(deadline(m.t), client.ObjectKeyFromObject(original), current); err != nil {
 		m.t.Fatal(err)
 	}
-	if is.UID != was.UID || is.DeletionTimestamp != nil {
-		m.t.Errorf("the benchmark is %s and was %s, deleted %v", is.UID, was.UID, is.DeletionTimestamp)
+	if current.UID != original.UID || current.DeletionTimestamp != nil {
+		m.t.Errorf("the benchmark is %s and was %s, deleted %v", current.UID, original.UID, current.DeletionTimestamp)
 	}
 }
 

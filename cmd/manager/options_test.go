@@ -53,8 +53,8 @@ func TestNamespaces(t *testing.T) {
 
 func TestCacheKeepsNoManagedFields(t *testing.T) {
 	options := (&options{}).forManager(newScheme()).Cache
-	for object, how := range options.ByObject {
-		if how.Transform != nil {
+	for object, config := range options.ByObject {
+		if config.Transform != nil {
 			t.Errorf("%T has a transform of its own, which replaces the one for all", object)
 		}
 	}

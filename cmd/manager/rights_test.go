@@ -130,20 +130,20 @@ func testRights(t *testing.T, admin client.Client) {
 	}
 }
 
-func wantRight(t *testing.T, admin client.Client, of right, verb string, want bool) error {
+func wantRight(t *testing.T, admin client.Client, expected right, verb string, want bool) error {
 	t.Helper()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   of.user,
+		User:   expected.user,
 		Groups: []string{"system:serviceaccounts", "system:authenticated"},
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: of.namespace, Group: of.group, Resource: of.resource, Name: of.name, Verb: verb,
+			Namespace: expected.namespace, Group: expected.group, Resource: expected.resource, Name: expected.name, Verb: verb,
 		},
 	}}
 	if err := admin.Create(deadline(t), review); err != nil {
 		return err
 	}
 	if review.Status.Allowed != want {
-		return fmt.Errorf("%s may %s %s %q in %s: %t, want %t", of.user, verb, of.resource, of.name, of.namespace, review.Status.Allowed, want)
+		return fmt.Errorf("%s may %s %s %q in %s: %t, want %t", expected.user, verb, expected.resource, expected.name, expected.namespace, review.Status.Allowed, want)
 	}
 	return nil
 }

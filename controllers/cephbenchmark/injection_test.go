@@ -32,7 +32,7 @@ func FuzzTarget(f *testing.F) {
 	}
 	word := regexp.MustCompile(`^(--[a-z]+([_-][a-z]+)*(=[A-Za-z0-9_./:$+-]+)?|--load=\{[][A-Za-z0-9_."{}:,/-]+\}|[A-Za-z0-9_/][A-Za-z0-9_./-]*|-f)$`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for what, target := range map[string]v1alpha1.Target{
+		for kind, target := range map[string]v1alpha1.Target{
 			"pool":      {ExistingPool: &v1alpha1.ExistingPool{Name: v1alpha1.PoolName(text)}},
 			"data pool": {ExistingPool: &v1alpha1.ExistingPool{Name: "open", DataPool: v1alpha1.PoolName(text)}},
 			"sharing":   {ScratchPool: &v1alpha1.ScratchPool{Image: v1alpha1.Image{Sharing: v1alpha1.ImageSharing(text)}}},
@@ -61,7 +61,7 @@ func FuzzTarget(f *testing.F) {
 				for _, c := range commands {
 					for _, argument := range c.Argv {
 						if !word.MatchString(argument) {
-							t.Fatalf("%s %q: argument %q of %q", what, text, argument, c.Argv)
+							t.Fatalf("%s %q: argument %q of %q", kind, text, argument, c.Argv)
 						}
 					}
 				}

@@ -35,10 +35,10 @@ func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, job := range map[string]*batchv1.Job{"clients": clientjob.JobOf(j), "background load": clientjob.BackgroundJobOf(j)} {
+		for role, job := range map[string]*batchv1.Job{"clients": clientjob.JobOf(j), "background load": clientjob.BackgroundJobOf(j)} {
 			pod := job.Spec.Template.Spec
 			if tools, install := pod.Containers[0].Image, pod.InitContainers[0].Image; tools != want || install != "runner" {
-				t.Errorf("%s on %s: images %s and %s, want %s and runner", what, namespace, tools, install, want)
+				t.Errorf("%s on %s: images %s and %s, want %s and runner", role, namespace, tools, install, want)
 			}
 		}
 	}

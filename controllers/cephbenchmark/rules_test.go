@@ -61,25 +61,25 @@ func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 	var lines []string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	decisions := &reconcile.Log{}
-	said := func(seen facts) int {
+	linesAbout := func(seen facts) int {
 		lines = nil
 		decisions.Note(ctx, seen.benchmark, seen.describe(decide(seen)))
 		return len(lines)
 	}
-	if n := said(atWork()); n != 1 || !strings.Contains(lines[0], `"rule"="waitForQuiet"`) || !strings.Contains(lines[0], `"step"="Wait"`) {
+	if n := linesAbout(atWork()); n != 1 || !strings.Contains(lines[0], `"rule"="waitForQuiet"`) || !strings.Contains(lines[0], `"step"="Wait"`) {
 		t.Errorf("the first decision: %q", lines)
 	}
-	if n := said(atWork()); n != 0 {
+	if n := linesAbout(atWork()); n != 0 {
 		t.Errorf("the same decision again: %q", lines)
 	}
 	renewing := atWork(func(f *facts) { f.locked, f.memory.turn.Grant = false, &lock.Grant{} })
-	if n := said(renewing); n != 0 || decide(renewing).Step != reconcile.StepLock {
+	if n := linesAbout(renewing); n != 0 || decide(renewing).Step != reconcile.StepLock {
 		t.Errorf("a lock that is renewed: %q", lines)
 	}
-	if n := said(atWork()); n != 0 {
+	if n := linesAbout(atWork()); n != 0 {
 		t.Errorf("the same decision after that: %q", lines)
 	}
-	if n := said(atWork(deleted)); n != 1 {
+	if n := linesAbout(atWork(deleted)); n != 1 {
 		t.Errorf("another decision: %q", lines)
 	}
 }

@@ -84,9 +84,9 @@ type stormClient struct {
 }
 
 // carry carries a request out. Requests to several runners begin at the same time, so each waits for its turn.
-func (c stormClient) carry(ctx context.Context, what string, do func() error) error {
+func (c stormClient) carry(ctx context.Context, request string, do func() error) error {
 	time.Sleep(time.Duration(c.number) * time.Microsecond)
-	return c.tempest.story.Carry(ctx, what+" of client "+string(rune('a'+c.number%26)), "", storm.Client, what != "report", do)
+	return c.tempest.story.Carry(ctx, request+" of client "+string(rune('a'+c.number%26)), "", storm.Client, request != "report", do)
 }
 
 // Snapshot implements runner.Client.
@@ -160,21 +160,21 @@ func (e *tempest) writeData(t task.Task) {
 
 func carryOutCommand(a *cephtest.Answers, argv []string) {
 	option := func(name string) string { return optionIn(argv, name) }
-	has := func(words ...string) bool {
+	includes := func(words ...string) bool {
 		return !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(argv, word) })
 	}
 	pool, objects := option("pool"), option("pool")+"/"+option("namespace")
 	switch {
-	case argv[0] == "rbd" && has("snap"):
-	case argv[0] == "rbd" && has("create"):
+	case argv[0] == "rbd" && includes("snap"):
+	case argv[0] == "rbd" && includes("create"):
 		store(a.Images, pool, option("image"))
-	case argv[0] == "rbd" && has("rm"):
+	case argv[0] == "rbd" && includes("rm"):
 		a.Images[pool] = slices.DeleteFunc(a.Images[pool], func(name string) bool { return name == option("image") })
 	case argv[0] == "fio" && option("ioengine") == "rados" && option("filename_format") != "":
 		store(a.Objects, objects, strings.TrimSuffix(option("filename_format"), "$filenum")+"0")
-	case argv[0] == "rados" && has("bench", "write"):
+	case argv[0] == "rados" && includes("bench", "write"):
 		store(a.Objects, objects, "benchmark_data_host_1_object0")
-	case argv[0] == "rados" && has("cleanup"):
+	case argv[0] == "rados" && includes("cleanup"):
 		a.Objects[objects] = slices.DeleteFunc(a.Objects[objects], func(name string) bool { return strings.HasPrefix(name, option("prefix")) })
 	}
 }

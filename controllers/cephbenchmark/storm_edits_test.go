@@ -135,9 +135,9 @@ func (e *tempest) empty() {
 }
 
 // edited notes an edit.
-func (e *tempest) edited(what string, err error) {
-	e.story.Note("edit: %s %s", what, apierrors.ReasonForError(err))
+func (e *tempest) edited(edit string, err error) {
+	e.story.Note("edit: %s %s", edit, apierrors.ReasonForError(err))
 	if err != nil && !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-		e.story.Fail("harness", "%s: %v", what, err)
+		e.story.Fail("harness", "%s: %v", edit, err)
 	}
 }

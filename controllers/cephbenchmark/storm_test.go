@@ -208,8 +208,8 @@ func (e *tempest) reconcile(ctx context.Context, m *storm.Manager, r *Reconciler
 		First: reconcile.RetryFirst, AtMost: reconcile.RetryAtMost, Wait: watch.Wait,
 		Pass: func(ctx context.Context) (time.Duration, error) {
 			time.Sleep(time.Duration(len(key.Name)) * time.Microsecond) // One event wakes the loops of both benchmarks.
-			came, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key})
-			return came.RequeueAfter, err
+			result, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+			return result.RequeueAfter, err
 		},
 	})
 }
@@ -377,9 +377,9 @@ func (e *tempest) calm() {
 }
 
 // until lets time pass until something is so. It reports whether that happened.
-func (e *tempest) until(so func() bool) bool {
+func (e *tempest) until(holds func() bool) bool {
 	for range calmBeats {
-		if so() {
+		if holds() {
 			return true
 		}
 		e.story.Lead()

@@ -206,11 +206,11 @@ func restartedBeforeTheBackground(w *world) {
 func (w *world) backgroundNotMade() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	jobs := 0
-	w.writes.refuseIf(func(what string) error {
-		if what == "create Job" {
+	w.writes.refuseIf(func(request string) error {
+		if request == "create Job" {
 			jobs++
 		}
-		if what == "create Job" && jobs > 1 {
+		if request == "create Job" && jobs > 1 {
 			return errNoMoreJobs
 		}
 		return nil

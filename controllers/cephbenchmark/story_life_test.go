@@ -47,7 +47,7 @@ const maxWrites = 13
 // because status says what the benchmark waits for, and on a busy machine it waits more.
 func (w *world) wantFewWrites(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
-	counts, sum := w.writes.so()
+	counts, sum := w.writes.counted()
 	took := b.Status.CompletionTime.Sub(b.CreationTimestamp.Time)
 	w.t.Logf("API writes in %v: %v, in all %d, and 2 to make and remove the scratch pool", took, counts, sum)
 	if most := maxWrites + int(took/reconcile.MessageInterval); sum > most {
@@ -73,12 +73,12 @@ func fromApplyToNumbers(w *world) {
 func nothingIsWrittenWhenNothingChanges(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
-	_, before := w.writes.so()
+	_, before := w.writes.counted()
 	for range 3 {
 		w.wait(time.Hour)
 	}
 	time.Sleep(200 * time.Millisecond)
-	if counts, after := w.writes.so(); after != before {
+	if counts, after := w.writes.counted(); after != before {
 		w.t.Errorf("%d writes afterwards, in all %v", after-before, counts)
 	}
 }
@@ -188,15 +188,15 @@ func (w *world) namespaceOf(n int) string {
 func (w *world) wantOnlyPrecious(namespace string) {
 	w.t.Helper()
 	w.ceph.Change(func(a *cephtest.Answers) {
-		images, objects, own := a.Images["open"], a.Objects["open/"], a.Objects["open/"+namespace]
+		images, objects, namespaced := a.Images["open"], a.Objects["open/"], a.Objects["open/"+namespace]
 		if diff := cmp.Diff([]string{"precious"}, images); diff != "" {
 			w.t.Errorf("images (-want +got):\n%s", diff)
 		}
 		if namespace == "" {
 			return
 		}
-		if diff := cmp.Diff([]string{"precious"}, objects); diff != "" || len(own) > 0 {
-			w.t.Errorf("objects, and %v in namespace %s (-want +got):\n%s", own, namespace, diff)
+		if diff := cmp.Diff([]string{"precious"}, objects); diff != "" || len(namespaced) > 0 {
+			w.t.Errorf("objects, and %v in namespace %s (-want +got):\n%s", namespaced, namespace, diff)
 		}
 	})
 }

@@ -113,9 +113,9 @@ func (w *world) crashedAfter(request string, change ...func(*v1alpha1.CephBenchm
 	w.t.Helper()
 	sent, crashed := false, make(chan struct{})
 	crash := sync.OnceFunc(func() { close(crashed) })
-	w.writes.refuseIf(func(what string) error {
-		sent = sent || what == request
-		if sent && strings.HasPrefix(what, "patch status") {
+	w.writes.refuseIf(func(write string) error {
+		sent = sent || write == request
+		if sent && strings.HasPrefix(write, "patch status") {
 			crash()
 			return errors.New("the manager is crashing")
 		}
@@ -148,8 +148,8 @@ func resultsOutliveARestart(w *world) {
 }
 
 func resultsThatNobodyLetsUsWrite(w *world) {
-	w.writes.refuseIf(func(what string) error {
-		if what == "create ConfigMap" {
+	w.writes.refuseIf(func(request string) error {
+		if request == "create ConfigMap" {
 			return errors.New("exceeded quota: maps")
 		}
 		return nil

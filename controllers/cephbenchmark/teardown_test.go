@@ -21,17 +21,17 @@ import (
 )
 
 func TestNeverHeld(t *testing.T) {
-	at := func(minutes int) time.Time { return today().Add(time.Duration(minutes) * time.Minute) }
+	moment := func(minutes int) time.Time { return today().Add(time.Duration(minutes) * time.Minute) }
 	other := func(since, renewed int) lock.Grant {
-		return lock.Grant{Holder: "CephBenchmark/far/away/1", Since: at(since), Expires: at(renewed).Add(lock.Duration)}
+		return lock.Grant{Holder: "CephBenchmark/far/away/1", Since: moment(since), Expires: moment(renewed).Add(lock.Duration)}
 	}
 	for name, tc := range map[string]struct {
 		lease lock.Grant
 		want  bool
 	}{
 		"it was never taken":                     {lease: lock.Grant{}, want: true},
-		"given back before the session began":    {lease: lock.Grant{Expires: at(-1).Add(lock.Duration)}, want: true},
-		"given back since":                       {lease: lock.Grant{Expires: at(1).Add(lock.Duration)}},
+		"given back before the session began":    {lease: lock.Grant{Expires: moment(-1).Add(lock.Duration)}, want: true},
+		"given back since":                       {lease: lock.Grant{Expires: moment(1).Add(lock.Duration)}},
 		"another has had it all the time":        {lease: other(-1, 5), want: true},
 		"another had it and stopped renewing it": {lease: other(-9, -5), want: true},
 		"another has taken it since":             {lease: other(1, 5)},

@@ -316,15 +316,15 @@ func (w way) Start(ctx context.Context, id string) (runner.Started, error) {
 	return w.Runner.Start(ctx, id)
 }
 
-func (k *kubelet) loses(what string, r *runnertest.Runner) error {
+func (k *kubelet) loses(message string, r *runnertest.Runner) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	what = fmt.Sprintf("%s %d", what, slices.Index(k.all, r))
-	if k.lose[what] == 0 {
+	message = fmt.Sprintf("%s %d", message, slices.Index(k.all, r))
+	if k.lose[message] == 0 {
 		return nil
 	}
-	k.lose[what]--
-	return fmt.Errorf("%s was lost", what)
+	k.lose[message]--
+	return fmt.Errorf("%s was lost", message)
 }
 
 // script sets the outcome of tasks, by prefix, for clients that start later.

@@ -223,7 +223,7 @@ type writes struct {
 	mu     sync.Mutex
 	counts map[string]int
 	// refuse, if set, is called before each write. Its error makes the write fail.
-	refuse func(what string) error
+	refuse func(request string) error
 }
 
 func (w *writes) note(verb string, c client.Client, o client.Object) error {
@@ -233,33 +233,33 @@ func (w *writes) note(verb string, c client.Client, o client.Object) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	what := verb + " " + gvk.Kind
+	request := verb + " " + gvk.Kind
 	if w.refuse != nil {
-		if err := w.refuse(what); err != nil {
+		if err := w.refuse(request); err != nil {
 			return err
 		}
 	}
 	if w.counts == nil {
 		w.counts = map[string]int{}
 	}
-	w.counts[what]++
+	w.counts[request]++
 	return nil
 }
 
-// so returns the counts and their sum.
-func (w *writes) so() (map[string]int, int) {
+// counted returns the counts and their sum.
+func (w *writes) counted() (map[string]int, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	counts, sum := map[string]int{}, 0
-	for what, n := range w.counts {
-		counts[what] = n
+	for request, n := range w.counts {
+		counts[request] = n
 		sum += n
 	}
 	return counts, sum
 }
 
 // refuseIf makes writes fail from now on if refuse returns an error for them, with that error.
-func (w *writes) refuseIf(refuse func(what string) error) {
+func (w *writes) refuseIf(refuse func(request string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refuse = refuse
@@ -407,25 +407,25 @@ func (w *world) untilGone(b *v1alpha1.CephBenchmark) {
 	})
 }
 
-// until waits until a benchmark is in the state that what names.
-func (w *world) until(b *v1alpha1.CephBenchmark, what string, is func() bool) {
+// until waits until a benchmark is in the state that goal names.
+func (w *world) until(b *v1alpha1.CephBenchmark, goal string, reached func() bool) {
 	w.t.Helper()
 	w.eventually(func() string {
 		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
 			return err.Error()
 		}
-		if !is() {
-			return fmt.Sprintf("%s is not %s: %+v", b.Name, what, b.Status)
+		if !reached() {
+			return fmt.Sprintf("%s is not %s: %+v", b.Name, goal, b.Status)
 		}
 		return ""
 	})
 }
 
 // untilReason waits for the reason of Ready, and for parts of its message.
-func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...string) {
+func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, parts ...string) {
 	w.t.Helper()
 	w.until(b, reason, func() bool { return reasonOf(b) == reason })
-	for _, part := range says {
+	for _, part := range parts {
 		if strings.Contains(messageOf(b), part) {
 			continue
 		}
@@ -437,9 +437,9 @@ func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...st
 }
 
 // untilFailed waits until a benchmark has failed and its teardown is complete.
-func (w *world) untilFailed(b *v1alpha1.CephBenchmark, reason string, says ...string) {
+func (w *world) untilFailed(b *v1alpha1.CephBenchmark, reason string, parts ...string) {
 	w.t.Helper()
-	w.untilReason(b, reason, says...)
+	w.untilReason(b, reason, parts...)
 	w.until(b, "Stalled", func() bool { return isTrue(b, v1alpha1.ConditionStalled) })
 	if !isTrue(b, v1alpha1.ConditionFailed) || reasonOf(b) != reason {
 		w.t.Errorf("conditions %+v", b.Status.Conditions)
@@ -503,11 +503,11 @@ func isTrue(b *v1alpha1.CephBenchmark, kind string) bool {
 }
 
 // untilCounted waits until a counter has the given value. It changes only after status was written.
-func (w *world) untilCounted(want float64, metric string, of ...string) {
+func (w *world) untilCounted(want float64, metric string, values ...string) {
 	w.t.Helper()
 	w.eventually(func() string {
-		if got := exportertest.Counted(w.t, w.counted, metric, of...); got != want {
-			return fmt.Sprintf("%s of %v is %v, want %v", metric, of, got, want)
+		if got := exportertest.Counted(w.t, w.counted, metric, values...); got != want {
+			return fmt.Sprintf("%s of %v is %v, want %v", metric, values, got, want)
 		}
 		return ""
 	})

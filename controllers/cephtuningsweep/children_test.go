@@ -109,25 +109,25 @@ func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 	child.Status.StartTime, child.Status.ObservedRunID = &start, "1"
 	child.Spec.Template.Dataset.Size = "Auto"
 	child.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, Results: archive.Name(child, 1)}}
-	own, err := archive.ConfigMap(child, &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "a", Clients: []task.Report{{Result: &result.Result{
+	proper, err := archive.ConfigMap(child, &archive.Run{Number: 1, Phases: []archive.Phase{{Name: "a", Clients: []task.Report{{Result: &result.Result{
 		SchemaVersion: 1, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
 		Write: &result.Direction{Operations: 1, Bytes: 4000, Seconds: 1, ShortestSeconds: 1},
 	}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, garbage := own.DeepCopy(), own.DeepCopy()
+	foreign, garbage := proper.DeepCopy(), proper.DeepCopy()
 	foreign.OwnerReferences = nil
 	garbage.BinaryData[archive.Key] = []byte("garbage")
 	plan := resource.MustParse("7000")
 	seen := facts{sweep: &v1alpha1.CephTuningSweep{}}
 	seen.sweep.Status.Plan = &v1alpha1.SweepPlan{RunBytesWritten: &plan}
 	for name, tc := range map[string]struct {
-		there []client.Object
-		want  int64
-		why   string
+		there  []client.Object
+		want   int64
+		reason string
 	}{
-		"its own": {[]client.Object{own}, 4000, ""},
+		"its own": {[]client.Object{proper}, 4000, ""},
 		"foreign": {[]client.Object{foreign}, 7000, "does not have the results that the operator wrote for benchmark b"},
 		"garbage": {[]client.Object{garbage}, 7000, "cannot be read"},
 		"deleted": {nil, 7000, "not found"},
@@ -135,7 +135,7 @@ func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Options: Options{Reader: fake.NewClientBuilder().WithObjects(tc.there...).Build()}}
 			bytes, reason, err := r.writtenBytes(t.Context(), working(seen), child)
-			if bytes != tc.want || err != nil || (reason == "") != (tc.why == "") || !strings.Contains(reason, tc.why) {
+			if bytes != tc.want || err != nil || (reason == "") != (tc.reason == "") || !strings.Contains(reason, tc.reason) {
 				t.Errorf("%d bytes, %q, %v", bytes, reason, err)
 			}
 		})
@@ -163,9 +163,9 @@ func TestManyLabelledObjects(t *testing.T) {
 	}
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "u"}}
 	s.Status.Plan = &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved}
-	benchmark := func(name string, of types.UID, ended metav1.ConditionStatus) *v1alpha1.CephBenchmark {
+	benchmark := func(name string, sweepUID types.UID, ended metav1.ConditionStatus) *v1alpha1.CephBenchmark {
 		b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name), Labels: map[string]string{sweepspec.LabelSweep: "any"}}}
-		b.Status.Trial = &v1alpha1.BenchmarkTrial{UID: of}
+		b.Status.Trial = &v1alpha1.BenchmarkTrial{UID: sweepUID}
 		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: ended}}
 		return b
 	}

@@ -142,9 +142,9 @@ func concluded(f *facts) {
 }
 
 // waited says that the sweep has waited for the same thing for longer than quiescence.timeout.
-func waited(what string) func(*facts) {
+func waited(subject string) func(*facts) {
 	return func(f *facts) {
-		f.headway.Waiting = reconcile.Waiting{For: what, Since: today().Add(-31 * time.Minute)}
+		f.headway.Waiting = reconcile.Waiting{For: subject, Since: today().Add(-31 * time.Minute)}
 	}
 }
 

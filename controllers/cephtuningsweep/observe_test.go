@@ -32,7 +32,7 @@ func TestAPauseAwaitsOnlyTheTeardown(t *testing.T) {
 // A sweep that the manager does not handle restores nothing, even if the manager may read it.
 func TestIsThere(t *testing.T) {
 	left := tuning.Sweep{Namespace: "bench", Name: "s", UID: "u"}
-	of := func(uid types.UID, working metav1.ConditionStatus) client.Object {
+	newSweep := func(uid types.UID, working metav1.ConditionStatus) client.Object {
 		s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: left.Namespace, Name: left.Name, UID: uid}}
 		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: working}}
 		return s
@@ -42,11 +42,11 @@ func TestIsThere(t *testing.T) {
 		objects []client.Object
 		want    bool
 	}{
-		"it is at work":                            {nil, []client.Object{of("u", "True")}, true},
-		"it is at work where this one is":          {[]string{"bench"}, []client.Object{of("u", "True")}, true},
-		"it is in a namespace that is not handled": {[]string{"other"}, []client.Object{of("u", "True")}, false},
-		"it has ended":                             {nil, []client.Object{of("u", "False")}, false},
-		"another one has its name":                 {nil, []client.Object{of("x", "True")}, false},
+		"it is at work":                            {nil, []client.Object{newSweep("u", "True")}, true},
+		"it is at work where this one is":          {[]string{"bench"}, []client.Object{newSweep("u", "True")}, true},
+		"it is in a namespace that is not handled": {[]string{"other"}, []client.Object{newSweep("u", "True")}, false},
+		"it has ended":                             {nil, []client.Object{newSweep("u", "False")}, false},
+		"another one has its name":                 {nil, []client.Object{newSweep("x", "True")}, false},
 		"it is gone":                               {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func BenchmarkSweep(b *testing.B) {
 		counter.reset()
 		began := time.Now()
 		s := w.create("s", profile)
-		w.await(s, "complete", is(v1alpha1.ConditionReady))
+		w.await(s, "complete", conditionTrue(v1alpha1.ConditionReady))
 		b.ReportMetric(time.Since(began).Seconds()/given(s).Seconds(), "sweep/runs+settles")
 		b.ReportMetric(counter.report(b, len(s.Status.Trials)), "writes/run")
 	}
@@ -65,8 +65,8 @@ func BenchmarkSweep(b *testing.B) {
 // begun returns when the world first saw a benchmark, because the benchmark's own time is in whole
 // seconds.
 func (w *world) begun(child *v1alpha1.CephBenchmark) time.Time {
-	at, _ := w.begins.LoadOrStore(child.Name, time.Now())
-	began, _ := at.(time.Time)
+	stored, _ := w.begins.LoadOrStore(child.Name, time.Now())
+	began, _ := stored.(time.Time)
 	return began
 }
 

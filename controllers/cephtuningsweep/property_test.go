@@ -214,44 +214,46 @@ func TestNamesInStrangersHands(t *testing.T) {
 }
 
 // survives lets a sweep run under attack, suspends it, lets it go on under attack, and deletes it.
-func (w *world) survives(spec string, kind needed, attack string, by *attacker) {
+func (w *world) survives(spec string, kind needed, attack string, foe *attacker) {
 	w.t.Helper()
 	before := w.state()
 	s := w.parse("s", spec)
-	half := len(by.pending) / 2
-	w.between(s, func(s *v1alpha1.CephTuningSweep) { by.act(w, s, kind, attack) })
+	half := len(foe.pending) / 2
+	w.between(s, func(s *v1alpha1.CephTuningSweep) { foe.act(w, s, kind, attack) })
 	if err := w.Create(w.t.Context(), s); err != nil {
 		w.t.Fatal(err)
 	}
 	w.await(s, "attacked, and attacked again", func(s *v1alpha1.CephTuningSweep) bool {
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return len(by.pending) <= half || is(v1alpha1.ConditionReady)(s)
+		foe.mu.Lock()
+		defer foe.mu.Unlock()
+		return len(foe.pending) <= half || conditionTrue(v1alpha1.ConditionReady)(s)
 	})
 	began := time.Now()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool { return !(facts{sweep: s}).atWork() })
-	w.wantRestored(s, before, by, began)
+	w.wantRestored(s, before, foe, began)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "attacked to the end", func(s *v1alpha1.CephTuningSweep) bool { return by.isDone() || is(v1alpha1.ConditionReady)(s) })
+	w.await(s, "attacked to the end", func(s *v1alpha1.CephTuningSweep) bool {
+		return foe.isDone() || conditionTrue(v1alpha1.ConditionReady)(s)
+	})
 	began = time.Now()
 	w.delete(s)
 	w.awaitGone(s)
-	w.wantRestored(s, before, by, began)
-	if !by.isDone() {
-		w.t.Errorf("the sweep ended before the attacks %v", by.pending)
+	w.wantRestored(s, before, foe, began)
+	if !foe.isDone() {
+		w.t.Errorf("the sweep ended before the attacks %v", foe.pending)
 	}
 }
 
-func (w *world) wantRestored(s *v1alpha1.CephTuningSweep, before string, by *attacker, began time.Time) {
+func (w *world) wantRestored(s *v1alpha1.CephTuningSweep, before string, foe *attacker, began time.Time) {
 	w.t.Helper()
 	if took := time.Since(began); took > bound {
 		w.t.Errorf("the restore took %v, want at most %v", took, bound)
 	}
 	w.wantState(before)
 	w.wantFreeLock()
-	w.wantForeignUnused(s, by.list()...)
+	w.wantForeignUnused(s, foe.list()...)
 	if w.t.Failed() {
-		w.t.Log(fmt.Sprint("attacks left: ", by.pending, ", runs: ", validities(s)))
+		w.t.Log(fmt.Sprint("attacks left: ", foe.pending, ", runs: ", validities(s)))
 	}
 }

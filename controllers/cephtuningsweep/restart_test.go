@@ -22,7 +22,7 @@ func TestUpWithin(t *testing.T) {
 
 func TestRestartsThatTakeTooLong(t *testing.T) {
 	const limit = 3 * startWithin
-	told := func(osd int, ago time.Duration) restartMemory {
+	restarted := func(osd int, ago time.Duration) restartMemory {
 		return restartMemory{
 			began: today().Add(-2 * ago), startedAt: today().Add(-ago), within: 2 * time.Minute,
 			progress: tuning.Restarts{Last: osd, Started: 1},
@@ -40,12 +40,12 @@ func TestRestartsThatTakeTooLong(t *testing.T) {
 		look   restartLook
 		want   answers
 	}{
-		"on its way":                       {told(1, 2*time.Minute), restartLook{down: []int{1}}, answers{stopped: 1}},
-		"not up in time":                   {told(1, 3*time.Minute), restartLook{down: []int{1}}, answers{stopped: 1, overdue: true}},
-		"not ended in time":                {told(1, 3*time.Minute), restartLook{due: []int{1, 2}}, answers{overdue: true}},
-		"up in time, and the next waits":   {told(1, 3*time.Minute), restartLook{due: []int{2}, unrest: "x"}, answers{}},
-		"another one is down":              {told(1, 3*time.Minute), restartLook{due: []int{2}, down: []int{0}}, answers{}},
-		"another one is down for long":     {told(1, 11*time.Minute), restartLook{down: []int{0}}, answers{late: true, vain: true}},
+		"on its way":                       {restarted(1, 2*time.Minute), restartLook{down: []int{1}}, answers{stopped: 1}},
+		"not up in time":                   {restarted(1, 3*time.Minute), restartLook{down: []int{1}}, answers{stopped: 1, overdue: true}},
+		"not ended in time":                {restarted(1, 3*time.Minute), restartLook{due: []int{1, 2}}, answers{overdue: true}},
+		"up in time, and the next waits":   {restarted(1, 3*time.Minute), restartLook{due: []int{2}, unrest: "x"}, answers{}},
+		"another one is down":              {restarted(1, 3*time.Minute), restartLook{due: []int{2}, down: []int{0}}, answers{}},
+		"another one is down for long":     {restarted(1, 11*time.Minute), restartLook{down: []int{0}}, answers{late: true, vain: true}},
 		"one is down without an outage":    {began(9 * time.Minute), restartLook{due: []int{0}, down: []int{1}}, answers{}},
 		"one stays down without an outage": {began(11 * time.Minute), restartLook{due: []int{0}, down: []int{1}}, answers{vain: true}},
 		"all wait for rest":                {began(limit + time.Second), restartLook{due: []int{0, 1}, unrest: "x"}, answers{late: true}},

@@ -36,25 +36,25 @@ func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 	var lines []string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	decisions := &reconcile.Log{}
-	said := func(seen facts) int {
+	linesAbout := func(seen facts) int {
 		lines = nil
 		decisions.Note(ctx, seen.sweep, seen.describe(decide(seen)))
 		return len(lines)
 	}
-	if n := said(atWork(t)); n != 1 || !strings.Contains(lines[0], `"rule"="applyConfiguration"`) || !strings.Contains(lines[0], `"step"="Apply"`) {
+	if n := linesAbout(atWork(t)); n != 1 || !strings.Contains(lines[0], `"rule"="applyConfiguration"`) || !strings.Contains(lines[0], `"step"="Apply"`) {
 		t.Errorf("the first decision: %q", lines)
 	}
-	if n := said(atWork(t)); n != 0 {
+	if n := linesAbout(atWork(t)); n != 0 {
 		t.Errorf("the same decision again: %q", lines)
 	}
 	renewing := atWork(t, func(f *facts) { f.locked = false })
-	if n := said(renewing); n != 0 || decide(renewing).Step != reconcile.StepLock {
+	if n := linesAbout(renewing); n != 0 || decide(renewing).Step != reconcile.StepLock {
 		t.Errorf("a lock that is renewed: %q", lines)
 	}
-	if n := said(atWork(t)); n != 0 {
+	if n := linesAbout(atWork(t)); n != 0 {
 		t.Errorf("the same decision after that: %q", lines)
 	}
-	if n := said(atWork(t, deletedNow)); n != 1 {
+	if n := linesAbout(atWork(t, deletedNow)); n != 1 {
 		t.Errorf("another decision: %q", lines)
 	}
 }

@@ -67,19 +67,19 @@ var decided = regexp.MustCompile(`"object"="([^"]*)".* "rule"="(\w*)" "step"="(\
 // decisionsIn returns the decisions about each object of a story in their order, and then the ledgers. The order between
 // objects is that of goroutines.
 func decisionsIn(course []string) (lines []string) {
-	about := map[string][]string{}
+	byObject := map[string][]string{}
 	var ledgers []string
 	for _, line := range course {
 		switch {
 		case strings.Contains(line, `"Decided"`):
 			found := decided.FindStringSubmatch(line)
-			about[found[1]] = append(about[found[1]], strings.TrimSpace(strings.Join(found[2:], " ")))
+			byObject[found[1]] = append(byObject[found[1]], strings.TrimSpace(strings.Join(found[2:], " ")))
 		case strings.HasPrefix(line, "prefix "):
 			ledgers = append(ledgers, line)
 		}
 	}
-	for _, object := range slices.Sorted(maps.Keys(about)) {
-		lines = append(lines, about[object]...)
+	for _, object := range slices.Sorted(maps.Keys(byObject)) {
+		lines = append(lines, byObject[object]...)
 	}
 	return append(lines, ledgers...)
 }

@@ -60,8 +60,8 @@ func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 			question: session.Question{Question: switchback.Question{Candidates: 1, Quick: true, LastLook: 8}, Objective: session.Figure{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal}},
 			course: func(_ context.Context, from []int, take func(int, runner.Course) error) error {
 				var rows []result.Second
-				for at := time.Duration(from[0]) * time.Second; at+time.Second <= time.Since(began); at += time.Second {
-					rows = append(rows, result.Second{FromNanoseconds: int64(at), ToNanoseconds: int64(at + time.Second), Done: result.Done{Operations: 1000}})
+				for start := time.Duration(from[0]) * time.Second; start+time.Second <= time.Since(began); start += time.Second {
+					rows = append(rows, result.Second{FromNanoseconds: int64(start), ToNanoseconds: int64(start + time.Second), Done: result.Done{Operations: 1000}})
 				}
 				if looks++; looks == 2 && len(rows) > 0 {
 					rows[0].ToNanoseconds = 0

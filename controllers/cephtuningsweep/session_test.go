@@ -26,7 +26,7 @@ func TestRehearsal(t *testing.T) {
 		switching sessionMemory
 		want      step
 		rehearses int // the configuration; 0 is the baseline
-		at        int // number of rehearsed configurations, as act then notes it
+		rehearsed int // number of rehearsed configurations, as act then notes it
 	}{
 		"nothing is rehearsed":            {sessionMemory{}, stepApply, 1, 0},
 		"the candidate is rehearsed":      {sessionMemory{number: 1, rehearsed: 1, engine: now}, stepApply, 0, 1},
@@ -54,8 +54,8 @@ func TestRehearsal(t *testing.T) {
 				t.Errorf("the memory of the session begins too early: %+v", step.memory.switching)
 			}
 			step.noteSession(c.want)
-			if s := step.memory.switching; s.number != 1 || s.rehearsed != c.at || s.since.IsZero() != (c.switching.number == 1) {
-				t.Errorf("the memory is %+v, want %d configurations", s, c.at)
+			if s := step.memory.switching; s.number != 1 || s.rehearsed != c.rehearsed || s.since.IsZero() != (c.switching.number == 1) {
+				t.Errorf("the memory is %+v, want %d configurations", s, c.rehearsed)
 			}
 		})
 	}

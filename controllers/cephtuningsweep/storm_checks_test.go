@@ -80,11 +80,11 @@ func plantedDefects() map[string]plantedDefect {
 		"an original is not named": {
 			right: func(e *tempest) {
 				inCeph(func(c *cephtest.Cluster) { setProfile(c, "custom") })(e)
-				e.said["Not restored: osd osd_mclock_profile was unset."] = true
+				e.reported["Not restored: osd osd_mclock_profile was unset."] = true
 			},
 			wrong: func(e *tempest) {
 				inCeph(func(c *cephtest.Cluster) { setProfile(c, "custom") })(e)
-				e.said["Not restored: osd osd_mclock_profile was balanced."] = true
+				e.reported["Not restored: osd osd_mclock_profile was balanced."] = true
 			},
 			check: (*tempest).wantSaid, want: "originals: ",
 		},

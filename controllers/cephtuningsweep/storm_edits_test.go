@@ -43,8 +43,8 @@ func tuningVerbs() []string {
 	return []string{"SetConfig", "RemoveConfig", "SetPoolOption", "UnsetPoolOption"}
 }
 
-// told returns the setting of a change, with its name in messages, and the value.
-func told(call cephtest.Call) (setting, value string) {
+// parseCall returns the setting of a change, with its name in messages, and the value.
+func parseCall(call cephtest.Call) (setting, value string) {
 	words := strings.Fields(call.Args)
 	value = "unset"
 	if len(words) > 2 {
@@ -274,9 +274,9 @@ func (e *tempest) allow() {
 }
 
 // edited notes an edit.
-func (e *tempest) edited(what string, err error) {
-	e.story.Note("edit: %s %s", what, apierrors.ReasonForError(err))
+func (e *tempest) edited(edit string, err error) {
+	e.story.Note("edit: %s %s", edit, apierrors.ReasonForError(err))
 	if err != nil && !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-		e.story.Fail("harness", "%s: %v", what, err)
+		e.story.Fail("harness", "%s: %v", edit, err)
 	}
 }

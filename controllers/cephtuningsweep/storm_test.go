@@ -109,8 +109,8 @@ type tempest struct {
 	random *rand.Rand
 	// before has the settings at the last time without a journal. said has the messages of
 	// conditions and events since then.
-	before map[string]string
-	said   map[string]bool
+	before   map[string]string
+	reported map[string]bool
 	// values has the changes that a plan permits, by the digest of its spec, in the form of
 	// recorded changes. plans has the digests of the latest plans.
 	values map[string][]string
@@ -132,7 +132,7 @@ func tempestOf(t *testing.T, s *storm.Story, server storm.Server) *tempest {
 	api := storm.APIClient(server.Client, s)
 	e := &tempest{
 		world: worldWith(t, api, server.Namespace), story: s, operator: server.Operator, api: api, random: s.Random,
-		said: map[string]bool{}, values: map[string][]string{},
+		reported: map[string]bool{}, values: map[string][]string{},
 	}
 	if err := api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: server.Namespace}}); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func (e *tempest) Eventf(_, _ kruntime.Object, kind, reason, _, note string, arg
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	text := fmt.Sprintf(note, args...)
-	e.said[text] = true
+	e.reported[text] = true
 	if kind == corev1.EventTypeWarning {
 		e.story.Note("event %s: %s", reason, text)
 	}
@@ -190,7 +190,7 @@ func (e *tempest) wantAllowed(ctx context.Context, call cephtest.Call) {
 		return
 	}
 	e.story.Note("Ceph: %s %s", call.Verb, call.Args)
-	setting, value := told(call)
+	setting, value := parseCall(call)
 	switch {
 	case e.before[setting] == value || slices.Contains(e.foreign, setting+" "+value):
 	case !e.may(strict, setting, value):
@@ -275,8 +275,8 @@ func (e *tempest) reconcile(ctx context.Context, m *storm.Manager, r *Reconciler
 		Pass: func(ctx context.Context) (time.Duration, error) {
 			time.Sleep(time.Duration(len(key.Name)) * time.Microsecond) // One event wakes the loops of both sweeps.
 			e.plan()                                                    //nolint:contextcheck // The manager's context may have ended.
-			came, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key})
-			return came.RequeueAfter, err
+			result, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+			return result.RequeueAfter, err
 		},
 	})
 }
@@ -479,9 +479,9 @@ func (e *tempest) notePrefixes() {
 }
 
 // until lets time pass until something is so. It reports whether that happened.
-func (e *tempest) until(so func() bool) bool {
+func (e *tempest) until(holds func() bool) bool {
 	for range calmBeats {
-		if so() {
+		if holds() {
 			return true
 		}
 		e.story.Lead()
@@ -536,7 +536,7 @@ func (e *tempest) wantSaid() {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	message := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(e.said)), "\n"))
+	message := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(e.reported)), "\n"))
 	now := e.shown()
 	for _, setting := range slices.Sorted(maps.Keys(now)) {
 		original := e.before[setting]
@@ -544,7 +544,7 @@ func (e *tempest) wantSaid() {
 			e.story.Fail("originals", "%s is %s and was %s, which nobody has said:\n%s", setting, now[setting], original, message)
 		}
 	}
-	e.before, e.said, e.foreign = now, map[string]bool{}, nil
+	e.before, e.reported, e.foreign = now, map[string]bool{}, nil
 }
 
 // wantVerdict checks that a verdict is not wrong. The noise is so small that only invalid runs could make it so.
@@ -645,8 +645,8 @@ func (e *tempest) rests() bool {
 	if !there {
 		return !e.journaled()
 	}
-	settled := s.Status.ObservedGeneration == s.Generation && !is(v1alpha1.ConditionReconciling)(s) && s.DeletionTimestamp.IsZero()
-	return settled && (s.Spec.Suspend || is(v1alpha1.ConditionStalled)(s) || facts{sweep: s}.ended() && !facts{sweep: s}.replaced())
+	settled := s.Status.ObservedGeneration == s.Generation && !conditionTrue(v1alpha1.ConditionReconciling)(s) && s.DeletionTimestamp.IsZero()
+	return settled && (s.Spec.Suspend || conditionTrue(v1alpha1.ConditionStalled)(s) || facts{sweep: s}.ended() && !facts{sweep: s}.replaced())
 }
 
 // current reads the sweep, and records the message of its condition Restored.
@@ -660,7 +660,7 @@ func (e *tempest) current() (*v1alpha1.CephTuningSweep, bool) {
 		return s, false
 	}
 	if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored); c != nil {
-		e.locked(func() { e.said[c.Message] = true })
+		e.locked(func() { e.reported[c.Message] = true })
 	}
 	return s, true
 }

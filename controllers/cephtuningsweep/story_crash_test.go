@@ -44,7 +44,7 @@ func killedWhileABenchmarkRuns(w *world) {
 		w.t.Errorf("%d benchmarks run, want the one that ran before", len(left))
 	}
 	w.goOn()
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
 	w.wantState(before)
 }
@@ -58,7 +58,7 @@ func killedBeforeTheEntry(w *world) {
 	for end := time.Now().Add(soon); w.bench.count() == ended && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}
 	w.start()
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
 	w.wantState(before)
 }
@@ -78,7 +78,7 @@ func aBenchmarkIsRemoved(w *world) {
 	s := w.inMidRun()
 	w.removeChildren()
 	w.goOn()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent || trialsThatAre(s, v1alpha1.TrialFailed) != 1 {
 		w.t.Errorf("verdict %s after %v, want one failed run, which is drawn again", s.Status.Verdict, validities(s))
 	}

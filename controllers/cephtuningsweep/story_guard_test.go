@@ -40,12 +40,12 @@ func usersSuffer(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.OSDPerf = []ceph.OSDLatency{{ID: 0, CommitSeconds: 0.002}, {ID: 1, CommitSeconds: 0.9}}
 	})
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonGuardrailBroken, "OSDLatency of pool open is 900")
 	if left := running(w.children()); len(left) > 0 {
 		w.t.Errorf("benchmark %s still runs", left[0].Name)
 	}
-	if !is(v1alpha1.ConditionStalled)(s) {
+	if !conditionTrue(v1alpha1.ConditionStalled)(s) {
 		w.t.Errorf("conditions %+v, want it Stalled", s.Status.Conditions)
 	}
 	w.wantState(before)
@@ -66,7 +66,7 @@ func errorsAfterAChange(w *world) {
 		}
 	})
 	s := w.create("s", profile)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "PG_DAMAGED (1 pg inconsistent)")
 	if len(s.Status.Trials) > 1 {
 		w.t.Errorf("runs %v, want none with the change", validities(s))
@@ -114,7 +114,7 @@ func pgsStayInactive(w *world) {
 			looks = now
 			w.ahead.Add(int64(9 * time.Second))
 		}
-		return is(v1alpha1.ConditionFailed)(s)
+		return conditionTrue(v1alpha1.ConditionFailed)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "have been inactive for more than 20s, so clients wait: 1.3 (down)")
 	w.wantState(before)
@@ -129,7 +129,7 @@ func pgsPeerInTurn(w *world) {
 		w.awaitCalls(s, "PGs", 2)
 	}
 	w.inactive("", "")
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 
@@ -143,7 +143,7 @@ func aRunHasNoRoom(w *world) {
 		}
 	})
 	s := w.create("s", profile)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonOutOfRoom, "Run 1, baseline: Task r1-write may write 5Gi")
 	if s.Status.Verdict != "" {
 		w.t.Errorf("the verdict is %s", s.Status.Verdict)
@@ -159,7 +159,7 @@ func tooManyRunsFail(w *world) {
 		}
 	})
 	s := w.create("s", profile+"guardrails: {maxFailedRuns: 2}\n")
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if trialsThatAre(s, v1alpha1.TrialFailed) != 3 || s.Status.Verdict != v1alpha1.VerdictInvalid || !strings.Contains(s.Status.Summary, "failed") {
 		w.t.Errorf("verdict %s after %v: %s", s.Status.Verdict, validities(s), s.Status.Summary)
 	}
@@ -181,7 +181,7 @@ func theClusterDoesNotSettle(w *world) {
 	w.await(s, "failed in a run", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) > 0 })
 	w.ceph.Act(func(c *cephtest.Cluster) { c.PGStep = 8 })
 	w.awaitEvent("TrialInvalid", "not settled within 10s")
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)
 	}
@@ -191,7 +191,7 @@ func theClusterDoesNotSettle(w *world) {
 func theBudgetIsTooSmall(w *world) {
 	before := w.state()
 	s := w.create("s", profile+"budget: {duration: 10m}\n")
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "budget.duration 10m")
 	w.wantUntouched(before)
 }
@@ -230,7 +230,7 @@ func anUnhealthyClusterIsWaitedFor(w *world) {
 	}
 	w.wantUntouched(strings.Replace(before, "keys map[]", w.keys(), 1))
 	w.warn("")
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 
@@ -246,7 +246,7 @@ func anUnhealthyClusterStaysSo(w *world) {
 	s := w.create("s", profile+"quiescence: {timeout: 30m}\n")
 	w.await(s, "waiting", hasReason(v1alpha1.ReasonWaitingForQuiescence))
 	w.advance(s, 31*time.Minute)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonWaitingForQuiescence, "SLOW_OPS")
 	w.wantUntouched(before)
 }
@@ -258,7 +258,7 @@ func aClusterThatIsNotThere(w *world) {
 	w.await(s, "waiting", hasReason(v1alpha1.ReasonClusterUnreachable))
 	w.rook.set(func(f *fakeRook) { f.clusterIs = nil })
 	w.advance(s, time.Second)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 
@@ -277,10 +277,10 @@ func capsThatTheKeyLacks(w *world) {
 		f.monCaps = `allow r, allow command "config set" with who=osd name=osd_client_message_cap`
 	})
 	planned := w.create("planned", "mode: Plan\n"+profile)
-	w.await(planned, "planned", is(v1alpha1.ConditionComplete))
+	w.await(planned, "planned", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantSays(planned, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, lacks)
 	refused := w.create("refused", profile)
-	w.await(refused, "failed", is(v1alpha1.ConditionFailed))
+	w.await(refused, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(refused, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, lacks)
 	w.wantUntouched(before)
 
@@ -294,7 +294,7 @@ func capsThatTheKeyLacks(w *world) {
 		}
 	})
 	denied := w.create("denied", profile)
-	w.await(denied, "failed", is(v1alpha1.ConditionFailed))
+	w.await(denied, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(denied, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, lacks)
 	w.wantSays(denied, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "at its original value")
 	w.wantState(before)
@@ -310,7 +310,7 @@ func optionsThatCannotBeVaried(w *world) {
 	vary := func(option, value string) string {
 		return strings.Replace(profile, "{option: osd_mclock_profile}, values: [high_client_ops]", "{option: "+option+`}, values: ["`+value+`"]`, 1)
 	}
-	for name, refused := range map[string]struct{ spec, says string }{
+	for name, refused := range map[string]struct{ spec, message string }{
 		"not-allowed":   {vary("osd_memory_target", "8G"), "osd osd_memory_target: add it to the options"},
 		"unknown":       {vary("osd_nonsense", "1"), "no option osd_nonsense"},
 		"misspelled":    {vary("osd_mclock_profil", "balanced"), "no option osd_mclock_profil: did you mean osd_mclock_profile?"},
@@ -320,8 +320,8 @@ func optionsThatCannotBeVaried(w *world) {
 		"pool":          {strings.Replace(pgsInPlace, `"64"`, `"256"`, 1), "no more than 128"},
 	} {
 		s := w.create(name, refused.spec)
-		w.await(s, "failed", is(v1alpha1.ConditionFailed))
-		w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, refused.says)
+		w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
+		w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, refused.message)
 	}
 	w.wantUntouched(before)
 }

@@ -29,7 +29,7 @@ var backfills = strings.Replace(profile, "{option: osd_mclock_profile}, values: 
 func mClockLocks(w *world) {
 	before := w.state()
 	s := w.create("s", backfills)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "osd_mclock_override_recovery_settings")
 	w.wantUntouched(before)
 }
@@ -48,7 +48,7 @@ func mClockTakesBack(w *world) {
 	w.awaitChild()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MClock = true })
 	w.goOn()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent("TrialInvalid", "their scheduler mClock locks it")
 	w.wantInvalid(s, v1alpha1.TrialInert)
 	w.wantState(before)
@@ -67,7 +67,7 @@ func anOSDHasItsOwn(w *world) {
 	s := w.inMidRun()
 	w.ceph.SetLocally(1, "osd_mclock_profile", "balanced")
 	w.goOn()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent("TrialInvalid", "osd.1: the running value balanced is set in the OSD itself (override)")
 	w.wantInvalid(s, v1alpha1.TrialInert)
 	w.wantState(before)
@@ -79,7 +79,7 @@ func anEntryShadows(w *world) {
 	})
 	before := w.state()
 	s := w.create("s", profile)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "osd.1 (balanced)")
 	w.wantUntouched(before)
 }
@@ -90,7 +90,7 @@ func rookSetsTheOption(w *world) {
 		f.owned = rook.Owned{CephConfig: map[string]map[string]string{"osd": {"osd_mclock_profile": "balanced"}}}
 	})
 	s := w.create("s", profile)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "spec.cephConfig")
 	w.wantUntouched(before)
 }
@@ -106,7 +106,7 @@ func rookSetsBack(w *world) {
 		f.owned = rook.Owned{PoolParameters: map[string]map[string]string{"open": {"pg_num": "32"}}}
 	})
 	w.goOn()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent("TrialInvalid", "Rook set pg_num of pool open back to 32")
 	w.wantInvalid(s, v1alpha1.TrialInert)
 	w.wantState(before)
@@ -124,7 +124,7 @@ func theAutoscalerIsTurnedOn(w *world) {
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.Pools[0].AutoscaleMode = "on" })
 	w.goOn()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent("TrialInvalid", "pg_autoscale_mode of pool open is on, not off")
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent || trialsThatAre(s, v1alpha1.TrialChanged) != 1 {
 		w.t.Errorf("verdict %s after %v, want one run Changed and the others to count: %s", s.Status.Verdict, validities(s), s.Status.Summary)

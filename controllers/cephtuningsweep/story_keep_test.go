@@ -22,7 +22,7 @@ func keepStories() map[string]story {
 		"a winner stays, and the rest is restored": func(w *world) {
 			w.bench.set(func(b *bench) { b.speed = w.faster() })
 			s := w.create("s", keep)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			if now, _ := w.ceph.Central(osd, "osd_mclock_profile"); now != "high_client_ops" {
 				w.t.Errorf("the profile is %q, want the winner", now)
 			}
@@ -49,7 +49,7 @@ func keepStories() map[string]story {
 				}
 			})
 			s := w.create("s", keep)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			w.wantKeptAndRunAgain(s, refused)
 		},
 		"a winner stays, and the manager is killed between the copies of the journal": func(w *world) {
@@ -57,13 +57,13 @@ func keepStories() map[string]story {
 			w.killAt(tuning.StepCopyRemoved)
 			s := w.create("s", keep)
 			w.awaitDeath()
-			w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+			w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			w.wantKeptAndRunAgain(s, true)
 		},
 		"nothing stays where nothing has won": func(w *world) {
 			before := w.state()
 			s := w.create("s", keep)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			w.wantState(before)
 		},
 		"a winner that daemons no longer take is restored": func(w *world) {
@@ -75,7 +75,7 @@ func keepStories() map[string]story {
 			w.await(s, "to have runs", func(s *v1alpha1.CephTuningSweep) bool { return len(s.Status.Trials) >= 2 })
 			w.ceph.SetLocally(1, "osd_mclock_profile", "balanced")
 			w.await(s, "ended", func(s *v1alpha1.CephTuningSweep) bool {
-				return is(v1alpha1.ConditionComplete)(s) || is(v1alpha1.ConditionFailed)(s)
+				return conditionTrue(v1alpha1.ConditionComplete)(s) || conditionTrue(v1alpha1.ConditionFailed)(s)
 			})
 			w.wantState(before)
 		},
@@ -116,7 +116,7 @@ func suspendedWhileKeeping(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.await(s, "suspended", hasReason(v1alpha1.ReasonSuspended))
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "high_client_ops" {
 		w.t.Errorf("the profile is %q, want the winner", now)
 	}
@@ -125,7 +125,7 @@ func suspendedWhileKeeping(w *world) {
 // The lock is renewed all the time. That must not count as progress.
 func theWinnerCannotBeApplied(w *world) {
 	s := w.keeping()
-	w.advanceUntil(s, lock.RenewAfter+time.Minute, "complete", is(v1alpha1.ConditionComplete))
+	w.advanceUntil(s, lock.RenewAfter+time.Minute, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent("NotKept", "made no progress for 30m0s: ")
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("the profile is %q, want it put back", now)
@@ -146,7 +146,7 @@ func (w *world) wantKeptAndRunAgain(s *v1alpha1.CephTuningSweep, reached bool) {
 		s.Spec.RunID, s.Spec.Parameters[0].Values = "2", []v1alpha1.ParameterValue{"high_recovery_ops"}
 	})
 	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
-		return s.Status.ObservedRunID == "2" && is(v1alpha1.ConditionComplete)(s)
+		return s.Status.ObservedRunID == "2" && conditionTrue(v1alpha1.ConditionComplete)(s)
 	})
 	if baseline := s.Status.Plan.Baseline; len(baseline) != 1 || baseline[0].Value != "high_client_ops" {
 		w.t.Errorf("the baseline of the second run is %v", baseline)

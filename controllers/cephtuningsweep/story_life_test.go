@@ -75,7 +75,7 @@ func anOptionThatHelps(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.speed = w.faster() })
 	s := w.create("s", profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "profile=high_client_ops" {
 		w.t.Errorf("verdict %s on %s, want Superior on profile=high_client_ops: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
 	}
@@ -110,7 +110,7 @@ func everyRunSoaks(w *world) {
 		b.speed = func(*v1alpha1.CephBenchmark) float64 { last = time.Now(); return 1000 }
 	})
 	s := w.create("s", profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.bench.set(func(*bench) { // This takes the lock that protects gaps.
 		if len(gaps) < 5 {
 			w.t.Fatalf("%d runs were seen to begin, at least 5 were expected", len(gaps))
@@ -126,7 +126,7 @@ func everyRunSoaks(w *world) {
 func anOptionThatDoesNothing(w *world) {
 	before := w.state()
 	s := w.create("s", profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s, want Equivalent: %s", s.Status.Verdict, s.Status.Summary)
 	}
@@ -136,7 +136,7 @@ func anOptionThatDoesNothing(w *world) {
 func aVerdictToFailOn(w *world) {
 	before := w.state()
 	s := w.create("s", profile+"failOn: [Equivalent, Inferior]\n")
-	w.await(s, "failed", is(v1alpha1.ConditionStalled))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionStalled))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonFailedOnVerdict, "The verdict is Equivalent")
 	if meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionComplete) != nil || s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s, conditions %+v; want it told, and not Complete", s.Status.Verdict, s.Status.Conditions)
@@ -145,7 +145,7 @@ func aVerdictToFailOn(w *world) {
 	w.wantState(before)
 	runs := len(s.Status.Trials)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.FailOn = []v1alpha1.SweepVerdict{v1alpha1.VerdictInferior} })
-	w.await(s, "accepted", is(v1alpha1.ConditionReady))
+	w.await(s, "accepted", conditionTrue(v1alpha1.ConditionReady))
 	line, _, _ := strings.Cut(s.Status.Summary, "\n")
 	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonComplete, line)
 	if meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed) != nil || len(s.Status.Trials) != runs {
@@ -171,7 +171,7 @@ parameters:
 objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || !strings.Contains(s.Status.Best, "depth=64") {
 		w.t.Errorf("verdict %s on %s, want Superior with depth=64: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
 	}
@@ -207,7 +207,7 @@ func poolsOfTheirOwn(w *world) {
 		}
 	})
 	s := w.create("s", scratchPGs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Best != "pg_num=16" || s.Status.Verdict != v1alpha1.VerdictSuperior {
 		w.t.Errorf("verdict %s on %s, want Superior on pg_num=16: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
 	}
@@ -253,7 +253,7 @@ configurations:
 objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	seen := <-mu
 	for _, want := range []string{" 512 true", "  false", "high_client_ops 1024 true"} {
 		if !seen[want] || len(seen) != 3 {
@@ -292,7 +292,7 @@ func inPlace(w *world) {
 		}
 	})
 	s := w.create("s", pgsInPlace)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Best != "pg_num=64" || s.Status.Verdict != v1alpha1.VerdictSuperior {
 		w.t.Errorf("verdict %s on %s, want Superior on pg_num=64: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
 	}
@@ -314,7 +314,7 @@ func onlyAPlan(w *world) {
 	before := w.state()
 	s := w.create("s", strings.ReplaceAll(`
 mode: Plan`+profile, "osd_mclock_profile", "osd_memory_target")) // The administrator has not allowed it.
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "cannot be carried out")
 	if plan := s.Status.Plan; plan == nil || plan.MinimumRuns == 0 || plan.EstimatedDuration == nil || len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0], "osd_memory_target") {
 		w.t.Errorf("plan %+v, want what it takes and what is not allowed", plan)
@@ -336,7 +336,7 @@ func aNewRunIDAtWork(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID = "2" })
 	w.bench.set(func(b *bench) { b.hold = false })
 	w.await(s, "complete", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionComplete)(s) && s.Status.ObservedRunID == "2"
+		return conditionTrue(v1alpha1.ConditionComplete)(s) && s.Status.ObservedRunID == "2"
 	})
 	for _, child := range w.children() {
 		if child.Name == old.Name {
@@ -350,12 +350,12 @@ func aNewRunIDAtWork(w *world) {
 func aNewRunIDAfterTheEnd(w *world) {
 	before := w.state()
 	s := w.create("s", profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	began := s.Status.StartTime.DeepCopy()
 	w.ahead.Add(int64(time.Minute))
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.HistoryLimit++ })
 	w.await(s, "acknowledged", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.ObservedGeneration == s.Generation })
-	if !s.Status.StartTime.Equal(began) || !is(v1alpha1.ConditionComplete)(s) {
+	if !s.Status.StartTime.Equal(began) || !conditionTrue(v1alpha1.ConditionComplete)(s) {
 		w.t.Error("a change that asks for no run has begun one")
 	}
 	old := w.children()
@@ -364,7 +364,7 @@ func aNewRunIDAfterTheEnd(w *world) {
 		s.Spec.Parameters[0].Values = []v1alpha1.ParameterValue{"high_recovery_ops"}
 	})
 	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionComplete)(s) && s.Status.ObservedRunID == "2"
+		return conditionTrue(v1alpha1.ConditionComplete)(s) && s.Status.ObservedRunID == "2"
 	})
 	if compared := s.Status.Configurations[1].Name; s.Status.StartTime.Equal(began) || compared != "profile=high_recovery_ops" {
 		w.t.Errorf("compared %s since %v, want another run", compared, s.Status.StartTime)
@@ -384,7 +384,7 @@ func resumedWithAnotherSpec(w *world) {
 	s := w.inSecondTrial()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
 		s.Spec.RunID = "other"
@@ -392,7 +392,7 @@ func resumedWithAnotherSpec(w *world) {
 		s.Spec.Parameters[0].Values = []v1alpha1.ParameterValue{"1"}
 	})
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID, s.Spec.Suspend = "1", false })
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonSpecChanged, "Change runID")
 	w.wantNeverSent("osd_client_message_cap")
 	w.wantState(before)
@@ -411,7 +411,7 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `)
 	w.awaitChild()
 	w.stop()
-	if _, told := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); told {
+	if _, set := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); set {
 		w.t.Fatal("the first run is not the baseline's")
 	}
 	w.allowed = allowances()
@@ -422,7 +422,7 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 	}
 	w.start()
 	w.bench.set(func(b *bench) { b.hold = false })
-	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
+	w.awaitAfterCrash(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "no less than 128")
 	w.wantNeverSent("osd_client_message_cap")
 	w.wantState(before)
@@ -433,7 +433,7 @@ func suspendedAndResumed(w *world) {
 	s := w.inSecondTrial() // The first run of a block leaves no trace if it is interrupted.
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantState(before)
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
@@ -444,7 +444,7 @@ func suspendedAndResumed(w *world) {
 	began := s.Status.StartTime.DeepCopy()
 	w.goOn()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if len(s.Status.Trials) <= done || !s.Status.StartTime.Equal(began) || s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s after %d runs since %v, want the sweep to go on after %d", s.Status.Verdict, len(s.Status.Trials), s.Status.StartTime, done)
 	}
@@ -466,11 +466,11 @@ func suspendedInTheFirstRun(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.start()
 	w.awaitAfterCrash(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantState(before)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	for _, child := range w.children() {
 		if child.UID == old.UID && trialsThatAre(s, v1alpha1.TrialInterrupted) == 0 {
 			w.t.Errorf("the benchmark from before the suspension, %s, counts as a run after it: %v", old.Name, validities(s))
@@ -489,7 +489,7 @@ func resumedWhileItPutsBack(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
 	w.goOn()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 256 })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if trialsThatAre(s, v1alpha1.TrialInterrupted) == 0 || trialsThatAre(s, v1alpha1.TrialChanged) > 0 {
 		w.t.Errorf("runs %v, want the block discarded, and none Changed", validities(s))
 	}
@@ -511,7 +511,7 @@ func resumedBeforeItsBenchmarkGoes(w *world) {
 	}
 	w.goOn()
 	w.keep(child)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if trialsThatAre(s, v1alpha1.TrialInterrupted) == 0 {
 		w.t.Errorf("runs %v, want the block discarded", validities(s))
 	}
@@ -523,7 +523,7 @@ func nothingIsHeldStill(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Balancer.Active = false })
 	before := w.state()
 	s := w.create("s", scratchPGs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if restored := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored); restored != nil {
 		w.t.Errorf("Restored is %+v, and nothing was changed", restored)
 	}
@@ -537,13 +537,13 @@ func suspendedFromTheBeginning(w *world) {
 		w.t.Errorf("plan %+v and %d benchmarks, want nothing", s.Status.Plan, len(w.children()))
 	}
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 }
 
 // inWindow returns a spec with a window between two times, relative to now.
 func (w *world) inWindow(spec string, opens, closes time.Duration) string {
-	at := func(d time.Duration) string { return w.now().Add(d).UTC().Format("15:04") }
-	return fmt.Sprintf("maintenanceWindow: {start: %q, end: %q, timeZone: UTC}\n%s", at(opens), at(closes), spec)
+	clock := func(d time.Duration) string { return w.now().Add(d).UTC().Format("15:04") }
+	return fmt.Sprintf("maintenanceWindow: {start: %q, end: %q, timeZone: UTC}\n%s", clock(opens), clock(closes), spec)
 }
 
 func theWindowIsClosed(w *world) {
@@ -555,7 +555,7 @@ func theWindowIsClosed(w *world) {
 	}
 	w.wantState(before)
 	w.advance(s, 2*time.Hour+time.Minute)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 
@@ -576,7 +576,7 @@ func theWindowCloses(w *world) {
 		w.t.Errorf("runs %v, want the block discarded", validities(s))
 	}
 	w.advance(s, 20*time.Hour)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)
 	}
@@ -600,7 +600,7 @@ func nodesAndDataStay(w *world) {
 	// There is less room now. The size of the data must not depend on it any more.
 	w.ceph.Change(func(a *cephtest.Answers) { a.DF.AvailableBytes /= 8 })
 	w.bench.set(func(b *bench) { b.hold = false })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	for _, child := range w.children() {
 		nodes, size := child.Spec.Template.Clients.Nodes, child.Spec.Template.Dataset.Size
 		if child.Name != first.Name && !slices.Equal(nodes, []v1alpha1.NodeName{"node-7"}) {
@@ -635,7 +635,7 @@ func (w *world) clientOn(node string, b *v1alpha1.CephBenchmark, job types.UID) 
 
 func oldBenchmarksAreRemoved(w *world) {
 	s := w.create("s", "historyLimit: 2\n"+profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if left := len(w.children()); left != 2 || len(s.Status.Trials) < 6 {
 		w.t.Errorf("%d benchmarks of %d runs are left, want 2", left, len(s.Status.Trials))
 	}
@@ -666,7 +666,7 @@ func aNamesakeOfAnOldBenchmark(w *world) {
 		}
 	}
 	w.bench.set(func(b *bench) { b.holdIf = nil })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(namesake), namesake); err != nil {
 		w.t.Errorf("the namesake: %v", err)
 	}
@@ -700,7 +700,7 @@ func whatWasWritten(w *world) {
 		}
 	})
 	s := w.create("s", strings.Replace(profile, "  phases:", "  dataset: {size: 64Mi}\n  phases:", 1))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	for _, trial := range s.Status.Trials {
 		if trial.WrittenMebibytes != 576 || trial.State != v1alpha1.TrialValid {
 			w.t.Errorf("trial %+v, want it valid, with 576 MiB", trial)
@@ -726,7 +726,7 @@ func conditionsOnTheWay(w *world) {
 		if err := sensible(s); err != nil {
 			w.t.Error(err)
 		}
-		return is(v1alpha1.ConditionComplete)(s) && is(v1alpha1.ConditionReady)(s)
+		return conditionTrue(v1alpha1.ConditionComplete)(s) && conditionTrue(v1alpha1.ConditionReady)(s)
 	})
 	if s.Status.Progress.Step != "" || s.Status.CompletionTime == nil {
 		w.t.Errorf("progress %+v, completed %v, want nothing to go on", s.Status.Progress, s.Status.CompletionTime)
@@ -743,17 +743,17 @@ func conditionsOnTheWay(w *world) {
 
 // sensible returns an error if conditions contradict each other.
 func sensible(s *v1alpha1.CephTuningSweep) error {
-	has := func(kind string) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
+	holds := func(kind string) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
 	var states []string
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled} {
-		if has(kind) {
+		if holds(kind) {
 			states = append(states, kind)
 		}
 	}
 	if len(states) != 1 {
 		return fmt.Errorf("it is %v, want one of Ready, Reconciling and Stalled", states)
 	}
-	if has(v1alpha1.ConditionComplete) && has(v1alpha1.ConditionReconciling) {
+	if holds(v1alpha1.ConditionComplete) && holds(v1alpha1.ConditionReconciling) {
 		return errors.New("it is complete and still reconciles")
 	}
 	if s.Status.ObservedGeneration != s.Generation {
@@ -767,7 +767,7 @@ func inANamespaceThatIsNoneOfBenchmarks(w *world) {
 	before := w.state()
 	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)
 	s := w.create("s", profile)
-	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.await(s, "stalled", conditionTrue(v1alpha1.ConditionStalled))
 	w.wantSays(s, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "config/bench")
 	if len(s.Finalizers) > 0 {
 		w.t.Errorf("finalizers %q", s.Finalizers)
@@ -775,7 +775,7 @@ func inANamespaceThatIsNoneOfBenchmarks(w *world) {
 	w.wantState(before)
 	giveBack()
 	w.advance(s, 0)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 }
 
 func onAClaimWithData(w *world) {
@@ -792,7 +792,7 @@ func onAClaimWithData(w *world) {
 	}
 	spec := strings.NewReplacer("existingPool: {name: open}", "persistentVolumeClaim: {claimName: data}", "RADOS", "LibAIO").Replace(profile)
 	s := w.create("s", spec)
-	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.await(s, "stalled", conditionTrue(v1alpha1.ConditionStalled))
 	w.wantSays(s, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "kubectl annotate pvc data")
 	w.wantState(before)
 }
@@ -818,7 +818,7 @@ func inANamespaceThatCannotBeAskedAbout(w *world) {
 	w.tune = func(o *Options) { o.Namespaces = &doubtful{Namespaces: o.Namespaces} }
 	w.start()
 	s := w.create("s", profile)
-	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.await(s, "stalled", conditionTrue(v1alpha1.ConditionStalled))
 	w.wantSays(s, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "config/bench")
 	if len(s.Finalizers) > 0 || s.Status.StartTime != nil {
 		w.t.Errorf("it was begun: finalizers %q, from %v", s.Finalizers, s.Status.StartTime)
@@ -838,7 +838,7 @@ func aBenchmarkThatMayNotBegin(w *world) {
 		}
 	})
 	s := w.create("s", profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	for _, child := range w.children() {
 		if child.Name == first {
 			w.t.Errorf("benchmark %s is still there: %+v", first, child.Status.Conditions)
@@ -856,10 +856,10 @@ func withoutATuner(w *world) {
 	w.start()
 	before := w.state()
 	refused := w.create("refused", profile)
-	w.await(refused, "stalled", is(v1alpha1.ConditionStalled))
+	w.await(refused, "stalled", conditionTrue(v1alpha1.ConditionStalled))
 	w.wantSays(refused, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "identities.tuner")
 	s := w.create("s", scratchPGs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	if calls := w.ceph.Calls("SetBalancer"); len(calls) > 0 {
 		w.t.Errorf("the balancer was told %+v, by whom?", calls)
@@ -877,6 +877,6 @@ func scrubsArePaused(w *world) {
 		}
 	})
 	s := w.create("s", scratchPGs+"quiescence: {scrub: Pause}\n")
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }

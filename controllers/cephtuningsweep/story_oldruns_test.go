@@ -21,7 +21,7 @@ func oldRunStories() map[string]story {
 			w.stopWithOldRuns(s, oldRun)
 			w.goOn()
 			w.start()
-			w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+			w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			w.wantVerdictOf(s, v1alpha1.VerdictEquivalent)
 			w.wantState(before)
 			got := s.Status.Trials[0]
@@ -31,11 +31,11 @@ func oldRunStories() map[string]story {
 		},
 		"a sweep that has ended keeps old runs": func(w *world) {
 			s := w.create("s", profile)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			w.stopWithOldRuns(s, oldRun)
 			w.start()
 			next := w.create("next", profile)
-			w.await(next, "complete", is(v1alpha1.ConditionComplete))
+			w.await(next, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			now := &v1alpha1.CephTuningSweep{}
 			if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(s), now); err != nil || now.ResourceVersion != s.ResourceVersion {
 				w.t.Errorf("the sweep was written again: %+v, %v", now.Status, err)

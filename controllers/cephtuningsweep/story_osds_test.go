@@ -68,7 +68,7 @@ func (w *world) twoClasses() {
 // no patch.
 func (w *world) wantBestWithoutPatch(s *v1alpha1.CephTuningSweep, best, message string) {
 	w.t.Helper()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != best {
 		w.t.Errorf("verdict %s on %s, want Superior on %s: %s", s.Status.Verdict, s.Status.Best, best, s.Status.Summary)
 	}
@@ -93,7 +93,7 @@ func anotherDeviceClassHelps(w *world) {
 func aDeviceClassThatThereIsNot(w *world) {
 	w.twoClasses()
 	s := w.create("s", strings.Replace(onClasses, "[ssd]", "[ssd, nvme]", 1))
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, `No OSD of device class "nvme"`)
 }
 
@@ -115,11 +115,11 @@ func moreOSDsHelp(w *world) {
 	w.wantBestWithoutPatch(s, "osds=3", "there is no patch for it")
 	drawn := map[int64]bool{}
 	w.bench.set(func(*bench) {
-		for block, of := range seeds {
-			if len(of) != 1 {
-				w.t.Errorf("block %s has the draws %v, want one", block, of)
+		for block, draws := range seeds {
+			if len(draws) != 1 {
+				w.t.Errorf("block %s has the draws %v, want one", block, draws)
 			}
-			for seed := range of {
+			for seed := range draws {
 				drawn[seed] = true
 			}
 		}
@@ -140,7 +140,7 @@ func moreOSDsHelp(w *world) {
 
 func moreOSDsThanThereAre(w *world) {
 	s := w.create("s", "mode: Plan\n"+strings.Replace(onOSDs, `["2", "3"]`, `["2", "4"]`, 1))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "cannot be carried out")
 	if refusals := fmt.Sprint(s.Status.Plan.Refusals); refusals != "[OSDs requested for the pool: 4; OSDs that are up and in: 3; request fewer OSDs.]" {
 		w.t.Errorf("refusals %s", refusals)
@@ -155,7 +155,7 @@ func copiesThatCannotBeApart(w *world) {
 		a.OSDMap.MinCompatClient = "jewel"
 	})
 	s := w.create("s", strings.NewReplacer("size: 1", "size: 2", "count: 1", "count: 2", `["2", "3"]`, `["3"]`).Replace(onOSDs))
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "use failureDomain osd, or a smaller size")
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "set-require-min-compat-client luminous")
 	if n := len(w.children()); n > 0 {
@@ -171,7 +171,7 @@ func onOneHost(w *world) {
 		}
 	})
 	s := w.create("s", "mode: Plan\n"+scratchPGs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if refusals := s.Status.Plan.Refusals; len(refusals) != 1 || !strings.Contains(refusals[0], "failure domains of type host") {
 		w.t.Errorf("refusals %q, want one about hosts, for all configurations", refusals)
 	}
@@ -188,19 +188,19 @@ func nobodyMayPlace(w *world) {
 
 // A problem with the OSDs in the benchmark makes the run invalid, and it is repeated once.
 func osdsWereNotKept(w *world) {
-	const why = "OSDs: placement group 9.3 is on osd.2, which is not among the 1 OSDs of the pool"
+	const reason = "OSDs: placement group 9.3 is on osd.2, which is not among the 1 OSDs of the pool"
 	w.bench.set(func(b *bench) {
 		b.spoil = func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun {
 			if b.ended > 1 {
 				return nil
 			}
-			return &v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunInvalid, Reason: why}
+			return &v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunInvalid, Reason: reason}
 		}
 	})
 	s := w.create("s", onOSDs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if n := trialsThatAre(s, v1alpha1.TrialDisturbed); n != 1 {
 		w.t.Errorf("%d runs are Disturbed, want the first: %v", n, validities(s))
 	}
-	w.awaitEvent("TrialInvalid", why)
+	w.awaitEvent("TrialInvalid", reason)
 }

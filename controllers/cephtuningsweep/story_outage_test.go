@@ -54,7 +54,7 @@ func anOSDIsDownOnPurpose(w *world) {
 	}
 	w.ceph.BringUp(2)
 	w.goOn()
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 
@@ -64,7 +64,7 @@ func anOSDIsDown(w *world) {
 	s := w.create("s", profile)
 	w.awaitChild()
 	w.ceph.LoseOSD(2)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.ceph.BringUp(2)
 	w.wantState(before)
 }
@@ -93,7 +93,7 @@ func (w *world) anOSDIsLeftDown(kept tuning.Store) {
 		return hasReason(v1alpha1.ReasonRestoringOSDs)(s) && strings.Contains(messageOf(s), "osd.2")
 	})
 	w.ahead.Add(int64(ceph.LongestChange))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if left, err := kept.Load(w.t.Context(), cephtest.FSID); err != nil || left != nil {
 		w.t.Errorf("journal %+v, %v", left, err)
 	}

@@ -138,7 +138,7 @@ func (w *world) wantPools(s *v1alpha1.CephTuningSweep) {
 func aPoolForEachBlock(w *world) {
 	before := w.state()
 	s := w.create("s", profileOnPools)
-	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.wantPools(s)
 	now := w.scratchPool()
 	if len(now.runs) != 2*len(now.made) || len(now.runs) != len(s.Status.Trials) {
@@ -169,7 +169,7 @@ func killedInABlock(w *world) {
 	s := w.inSecondRun()
 	w.restart()
 	w.goOn()
-	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.awaitAfterCrash(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.wantPools(s)
 	if now := w.scratchPool(); len(now.runs) != len(s.Status.Trials) {
 		w.t.Errorf("%d runs for %d entries", len(now.runs), len(s.Status.Trials))
@@ -187,16 +187,16 @@ func killedBetweenBlocks(w *world) {
 	w.restart()
 	w.rook.set(func(f *fakeRook) { f.pool.removing = "" })
 	w.goOn()
-	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.awaitAfterCrash(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.wantPools(s)
 	w.wantState(before)
 }
 
-func (w *world) awaitPool(what string, is func(scratch) bool) {
+func (w *world) awaitPool(goal string, reached func(scratch) bool) {
 	w.t.Helper()
-	for end := time.Now().Add(soon); !is(w.scratchPool()); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(soon); !reached(w.scratchPool()); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			w.t.Fatalf("the scratch pool never %s: %+v", what, w.scratchPool())
+			w.t.Fatalf("the scratch pool never %s: %+v", goal, w.scratchPool())
 		}
 	}
 }
@@ -219,13 +219,13 @@ func aPoolSuspended(w *world) {
 	s := w.inSecondRun()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantNoPool()
 	w.wantState(before)
 	w.goOn()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.wantPools(s)
 	if trialsThatAre(s, v1alpha1.TrialInterrupted) == 0 {
 		w.t.Errorf("runs %v, want the first block discarded with its pool", validities(s))
@@ -312,7 +312,7 @@ func thePoolOfABlockIsGone(w *world) {
 	}
 	w.rook.set(func(f *fakeRook) { f.pool.owner = objectref.Ref{} })
 	w.start()
-	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.awaitAfterCrash(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "scratch pool of block 1 disappeared")
 	w.wantPools(s)
 	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 2 {
@@ -327,7 +327,7 @@ func anUpgradeInABlock(w *world) {
 	w.stopEarlierVersion(s, w.awaitChild())
 	w.goOn()
 	w.start()
-	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.awaitAfterCrash(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent("BlockRestarted", "scratch pool of block 1 is that of an earlier version")
 	w.wantPools(s)
 	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 2 {
@@ -347,7 +347,7 @@ func thePoolGoesInMidRun(w *world) {
 		}
 	})
 	w.goOn()
-	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "scratch pool of block 1 disappeared")
 	w.wantPools(s)
 	w.wantState(before)
@@ -363,7 +363,7 @@ func aRunFailsOnThePool(w *world) {
 		}
 	})
 	w.goOn()
-	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.wantPools(s)
 	if first := w.scratchPool().runs[:3]; first[0] != first[1] || first[1] != first[2] {
 		w.t.Errorf("the first runs were on the pools %v, want one", first)
@@ -376,7 +376,7 @@ func aRunFailsOnThePool(w *world) {
 
 func aPoolForEachRun(w *world) {
 	s := w.create("s", scratchPGs)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if now := w.scratchPool(); len(now.runs) > 0 || now.alone != len(s.Status.Trials) {
 		w.t.Errorf("%d runs shared a pool, and %d did not, want all %d", len(now.runs), now.alone, len(s.Status.Trials))
 	}

@@ -36,8 +36,8 @@ func oneAfterTheOther(w *world) {
 		w.t.Errorf("it says %q, want who has the lock", message)
 	}
 	w.bench.set(func(b *bench) { b.hold = false })
-	w.await(first, "complete", is(v1alpha1.ConditionComplete))
-	w.await(second, "complete", is(v1alpha1.ConditionComplete))
+	w.await(first, "complete", conditionTrue(v1alpha1.ConditionComplete))
+	w.await(second, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if second.Status.Plan == nil || second.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s of the second: %s", second.Status.Verdict, second.Status.Summary)
 	}
@@ -52,7 +52,7 @@ func neverQueued(w *world) {
 	if err := w.Create(w.t.Context(), s); err != nil {
 		w.t.Fatal(err)
 	}
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	if message := messageOf(s); reasonOf(s) != v1alpha1.ReasonNotPossible || !strings.Contains(message, "budget.duration") {
 		w.t.Errorf("it is %s: %q, want the reason why it can never run", reasonOf(s), message)
 	}
@@ -83,7 +83,7 @@ func anotherKubernetesCluster(w *world) {
 		w.t.Error("something was done without the lock")
 	}
 	w.ceph.Act(func(c *cephtest.Cluster) { delete(c.Keys, "cephtune/lock") })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 }
 
@@ -107,7 +107,7 @@ func theLockIsLost(w *world) {
 		return hasReason(v1alpha1.ReasonRestoring)(s) && len(running(w.children())) == 0
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) { delete(c.Keys, "cephtune/lock") })
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonLockLost, "elsewhere/theirs")
 	w.wantState(before)
 }
@@ -134,7 +134,7 @@ func anotherManagerTakesOver(w *world) {
 		w.t.Errorf("%d settings were changed without the lock", again-changed)
 	}
 	w.advance(s, lock.Duration)
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("verdict %s: %s", s.Status.Verdict, s.Status.Summary)
 	}
@@ -170,9 +170,9 @@ func awayForLongerThanTheLock(w *world) {
 	w.onlyFor("")
 	w.bench.set(func(b *bench) { b.hold = false })
 	w.awaitAfterCrash(first, "ended", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionComplete)(s) || is(v1alpha1.ConditionFailed)(s)
+		return conditionTrue(v1alpha1.ConditionComplete)(s) || conditionTrue(v1alpha1.ConditionFailed)(s)
 	})
-	w.await(second, "complete", is(v1alpha1.ConditionComplete))
+	w.await(second, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	if c := meta.FindStatusCondition(first.Status.Conditions, v1alpha1.ConditionRestored); c == nil || c.Status != metav1.ConditionTrue {
 		w.t.Errorf("the first: %+v, want everything put back", c)

@@ -67,7 +67,7 @@ func osdsAreRestarted(w *world) {
 		}
 	})
 	s := w.create("s", restarting())
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictSuperior {
 		w.t.Errorf("verdict %s, want Superior: %s", s.Status.Verdict, s.Status.Summary)
 	}
@@ -88,7 +88,7 @@ func osdsAreRestarted(w *world) {
 
 func restartsAreRefused(w *world) {
 	s := w.create("s", shards())
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	if message := messageOf(s); !strings.Contains(message, "osd_op_num_shards") || !strings.Contains(message, "restart") {
 		w.t.Errorf("it says %q, want the option and that it needs a restart", message)
 	}
@@ -144,7 +144,7 @@ func anOSDDoesNotStart(w *world) {
 		w.t.Errorf("after four minutes it is at %s: %s, want it to wait for the OSD", reasonOf(s), messageOf(s))
 	}
 	w.advance(s, 2*time.Minute)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd.0 has not come up 5m0s after its restart with ")
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd_op_num_shards")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
@@ -159,7 +159,7 @@ func anotherOSDGoesDown(w *world) {
 	s := w.create("s", restarting())
 	w.awaitDown(s)
 	w.ceph.LoseOSD(1)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "2 of 3 OSDs")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
 	w.wantState(before)
@@ -190,7 +190,7 @@ func (w *world) suspendUntil(s *v1alpha1.CephTuningSweep, while time.Duration) {
 	})
 	w.advance(s, while)
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 }
 
@@ -251,7 +251,7 @@ func theRestarterIsWithdrawn(w *world) {
 	w.allowed.Clusters[0].RestartOSDs = false
 	w.goOn()
 	w.start()
-	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
+	w.awaitAfterCrash(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "restarting OSDs")
 	w.wantNotRestarted(s, before, "the sweep may no longer restart OSDs")
 }

@@ -203,7 +203,7 @@ func abandonedForNothing(w *world) {
 	w.giveUp(s)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "read back at its original")
 	w.wantState(before)
@@ -235,7 +235,7 @@ func abandonedWithCephThere(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.goOn()
 	next := w.create("next", strings.Replace(profile, "high_client_ops", "high_recovery_ops", 1))
-	w.await(next, "complete", is(v1alpha1.ConditionComplete))
+	w.await(next, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "high_client_ops" {
 		w.t.Errorf("osd_mclock_profile is %q, want what was given up", now)
 	}
@@ -264,7 +264,7 @@ func changedByAnother(w *world) {
 	s := w.inMidRun()
 	w.theirs("high_recovery_ops")
 	w.goOn()
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "high_recovery_ops")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "left as it is")
 	if trialsThatAre(s, v1alpha1.TrialChanged) != 1 {
@@ -284,7 +284,7 @@ func theJournalIsRemoved(w *world) {
 		w.t.Fatal(err)
 	}
 	w.goOn()
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "journal")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "journal was removed")
 	w.wantNoJournal()
@@ -297,7 +297,7 @@ func changedBeforeTheRestore(w *world) {
 	w.theirs("balanced")
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "balanced")
 	w.awaitCounted(1, metrics.Restores, v1alpha1.ReasonLeftAlone)
@@ -305,7 +305,7 @@ func changedBeforeTheRestore(w *world) {
 	// From now on, this value is the original.
 	w.goOn()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=balanced\nbalancer true, flags [], keys map[]")
 }
 
@@ -358,7 +358,7 @@ func (w *world) nextAfter(s *v1alpha1.CephTuningSweep, alsoGone func()) *v1alpha
 		if hasReason(v1alpha1.ReasonQueued)(s) && w.ahead.Load() < int64(11*time.Minute) {
 			w.advance(s, 11*time.Minute)
 		}
-		return is(v1alpha1.ConditionComplete)(s)
+		return conditionTrue(v1alpha1.ConditionComplete)(s)
 	})
 	return next
 }
@@ -383,14 +383,14 @@ func theManagerOfCephIsAway(w *world) {
 	w.advanceUntil(s, lock.RenewAfter+time.Minute, "failing", failing)
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonClusterUnreachable, "no manager answers")
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantState(before)
 }
 
 // A sweep that has nothing left to restore needs no connection to the cluster.
 func deletedWithoutKeys(w *world) {
 	s := w.create("s", profile)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.rook.set(func(f *fakeRook) {
 		f.connectionIs = errors.New("there is no Secret rook-ceph-client-cephtune-observer")
 	})
@@ -430,7 +430,7 @@ func abandonedAndLeftInCeph(w *world) {
 		s.Spec.Suspend = true
 	})
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.awaitEvent(v1alpha1.ReasonAbandoned, "journal in Ceph could not be removed")
 	w.wantNoJournal()
@@ -438,16 +438,16 @@ func abandonedAndLeftInCeph(w *world) {
 	w.goOn()
 	w.ahead.Add(int64(11 * time.Minute)) // Its lock could not be released either.
 	next := w.create("next", profile)
-	w.awaitAfterCrash(next, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(next, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
 	w.wantState(before)
 
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
 	w.await(s, "kept from changing what nobody would put back", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionStalled)(s) && hasReason(v1alpha1.ReasonAbandoned)(s)
+		return conditionTrue(v1alpha1.ConditionStalled)(s) && hasReason(v1alpha1.ReasonAbandoned)(s)
 	})
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { delete(s.Annotations, v1alpha1.AnnotationAbandonRestore) })
-	w.await(s, "at work again", is(v1alpha1.ConditionReconciling))
+	w.await(s, "at work again", conditionTrue(v1alpha1.ConditionReconciling))
 	w.delete(s)
 	w.awaitGone(s)
 	w.wantState(before)
@@ -473,7 +473,7 @@ func abandonedAndEdited(w *world) {
 		s.Spec.Suspend = true
 	})
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile was unset before")
 	w.awaitEvent(v1alpha1.ReasonAbandoned, "osd_mclock_profile was unset before")
@@ -495,7 +495,7 @@ func abandonedWithAnotherSweep(w *world) {
 		s.Spec.Suspend = true
 	})
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile")
 	w.ceph.Act(func(c *cephtest.Cluster) {
@@ -566,7 +566,7 @@ func thePoolIsGone(w *world) {
 	w.await(s, "proving", func(*v1alpha1.CephTuningSweep) bool { return len(running(w.children())) == 0 })
 	time.Sleep(500 * time.Millisecond)
 	w.advance(s, 2*unprovenFor)
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "no such pool")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "no longer exists")
 	w.wantState("balancer true, flags [], keys map[]")
@@ -579,7 +579,7 @@ func thePermissionIsTakenBack(w *world) {
 	w.allowed.Clusters[0].ExistingPools = nil
 	w.goOn()
 	w.start()
-	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
+	w.awaitAfterCrash(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "open")
 	w.wantState(before)
 }
@@ -603,7 +603,7 @@ func cephRefusesTheRestore(w *world) {
 	}
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantState(before)
 }
@@ -622,12 +622,12 @@ func keysThatToolsCannotRead(w *world) {
 	w.await(s, "waiting, with the image that is needed", func(s *v1alpha1.CephTuningSweep) bool {
 		return strings.Contains(messageOf(s), "use a tools image built from quay.io/ceph/ceph:v20.2.4")
 	})
-	if is(v1alpha1.ConditionRestored)(s) {
+	if conditionTrue(v1alpha1.ConditionRestored)(s) {
 		w.t.Error("it counts as restored")
 	}
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.wantState(before)
 }
@@ -646,7 +646,7 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	}
 	w.advance(s, childrenFirst+time.Second)
 	w.await(s, "restored, and waiting still", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionRestored)(s) && waitsForBenchmark(s)
+		return conditionTrue(v1alpha1.ConditionRestored)(s) && waitsForBenchmark(s)
 	})
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now != "" {
 		w.t.Errorf("osd_mclock_profile is %q, want it as before", now)
@@ -672,7 +672,7 @@ func givenUpForAnotherRun(w *world) {
 		s.Spec.RunID = "2"
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
 	})
-	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.await(s, "stalled", conditionTrue(v1alpha1.ConditionStalled))
 	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonAbandoned, "Remove it first")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile")
 	if s.Status.ObservedRunID != "1" {
@@ -690,7 +690,7 @@ func anotherCephCluster(w *world) {
 		return strings.Contains(messageOf(s), "is now Ceph cluster") && strings.Contains(messageOf(s), "cannot be restored")
 	})
 	w.rook.set(func(f *fakeRook) { f.fsid = "" })
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterChanged, "Change runID")
 	w.wantState(before)
 }

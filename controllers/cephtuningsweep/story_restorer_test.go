@@ -284,7 +284,7 @@ func notOrphanedByAnOutage(w *world) {
 		w.t.Error("the settings of a sweep at work were restored")
 	}
 	w.goOn()
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if n := exportertest.Counted(w.t, w.counted, metrics.Restores, v1alpha1.ReasonRestored); n != 1 {
 		w.t.Errorf("%v restores, want that of the sweep alone", n)
 	}
@@ -303,7 +303,7 @@ func notOrphanedButGivenUp(w *world) {
 		s.Spec.Suspend = true
 	})
 	w.await(s, "suspended", func(s *v1alpha1.CephTuningSweep) bool {
-		return hasReason(v1alpha1.ReasonSuspended)(s) && !is(v1alpha1.ConditionReconciling)(s)
+		return hasReason(v1alpha1.ReasonSuspended)(s) && !conditionTrue(v1alpha1.ConditionReconciling)(s)
 	})
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.passes(time.Hour)
@@ -340,7 +340,7 @@ func orphanedBeforeTheNext(w *world) {
 		if hasReason(v1alpha1.ReasonQueued)(s) {
 			w.advance(s, 20*time.Second)
 		}
-		return is(v1alpha1.ConditionComplete)(s)
+		return conditionTrue(v1alpha1.ConditionComplete)(s)
 	})
 	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
 		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)

@@ -46,7 +46,7 @@ func sessionStories() map[string]story {
 		"a slower setting is found in one session": func(w *world) {
 			before := w.state()
 			s := w.create("quick", switchedSpec)
-			w.await(s, "complete", is(v1alpha1.ConditionComplete))
+			w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 			w.wantState(before)
 			if s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || w.sessions(s).Short != 1 {
 				w.t.Errorf("verdict %s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
@@ -67,7 +67,7 @@ func sessionStories() map[string]story {
 		"a quota forbids windows":                              windowsForbidden,
 		"options that may not be switched are refused": func(w *world) {
 			other := w.create("other", strings.NewReplacer("osd_client_message_cap", "osd_mclock_profile", `"16"`, "high_client_ops", `"256"`, "balanced").Replace(switchedSpec))
-			w.await(other, "failed", is(v1alpha1.ConditionFailed))
+			w.await(other, "failed", conditionTrue(v1alpha1.ConditionFailed))
 			w.wantSays(other, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "Option osd_mclock_profile may not be switched under a load")
 		},
 		"settings are switched where that is possible": func(w *world) {
@@ -155,7 +155,7 @@ func (w *world) wantComparison(s *v1alpha1.CephTuningSweep, blocks int32) {
 // confidence of the verdict depends on how busy the machine is, so only a gain would be wrong.
 func (w *world) wantDrawnAgain(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.TrialReason) {
 	w.t.Helper()
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	if trialsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||
 		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
@@ -212,7 +212,7 @@ func foreignChangeInMidSession(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Answers.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_client_message_cap", Value: "99", Runtime: true}}
 	})
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "osd_client_message_cap")
 	if value, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap"); value != "99" {
 		w.t.Errorf("the option is %q, want theirs", value)
@@ -256,7 +256,7 @@ func writesOfASession(w *world) {
 	for name, size := range map[string]string{"few-windows": "sessions: 1, pairs: 8", "many-windows": "sessions: 1, pairs: 40", "more-sessions": "sessions: 3, pairs: 4"} {
 		counter.reset()
 		s := w.create(name, strings.NewReplacer("sessions: 1", size, "metric: IOPS", `metric: IOPS, equivalence: "0.1%"`).Replace(switchedSpec))
-		w.await(s, "complete", is(v1alpha1.ConditionComplete))
+		w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 		writes, most := counter.total(), maxOtherWrites+maxSessionWrites*len(s.Status.Trials)
 		w.t.Logf("%s: %d writes, %d sessions: %v", name, writes, len(s.Status.Trials), counter.byKind)
 		if writes > most {
@@ -270,7 +270,7 @@ func writesOfASession(w *world) {
 func twoCandidatesInOneSession(w *world) {
 	before := w.state()
 	s := w.create("demo", strings.NewReplacer(`["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 1, pairs: 8").Replace(switchedSpec))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	if len(s.Status.Configurations) != 3 || s.Status.Configurations[1].Verdict != v1alpha1.VerdictInferior ||
 		s.Status.Configurations[2].Verdict != v1alpha1.VerdictInconclusive || w.sessions(s).Short != 1 {
@@ -293,7 +293,7 @@ func recoveryInMidSession(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Status.RecoveryBytesPerSecond = 1 << 20 })
 	time.Sleep(4 * hastenedWindow)
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Status.RecoveryBytesPerSecond = 0 })
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	found, err := archive.SessionsIn(s, w.windows())
 	if err != nil || len(found) == 0 || len(found[0].Evidence.Disturbed) == 0 || found[0].Counted == nil || !slices.Contains(found[0].Counted.Faults, true) {
@@ -311,7 +311,7 @@ func constraintInSession(w *world) {
 	s := w.create("limited", strings.NewReplacer(
 		"objective:", "constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Gi}]\nobjective:",
 	).Replace(switchedSpec))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	outcomes := make([]v1alpha1.ConstraintOutcome, len(s.Status.Constraints))
 	for i, k := range s.Status.Constraints {
@@ -334,7 +334,7 @@ func gainOnABusyHost(w *world) {
 		busy    float64
 		verdict v1alpha1.SweepVerdict
 		best    string
-		says    string
+		message string
 	}{
 		"quiet": {0.5, v1alpha1.VerdictSuperior, "cap=16", "Keep 256 until long windows confirm the gain. 16: "},
 		"busy":  {0.99, v1alpha1.VerdictInconclusive, sweep.BaselineName, "The gain is not proven, because clients or their hosts lacked CPU in 1 of 1 session."},
@@ -343,9 +343,9 @@ func gainOnABusyHost(w *world) {
 			l.busy, l.rate = c.busy, func(value string) float64 { return map[string]float64{"16": 3000, "256": 1000}[value] }
 		})
 		s := w.create(name, switchedSpec)
-		w.await(s, "complete", is(v1alpha1.ConditionComplete))
+		w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 		w.wantState(before)
-		if s.Status.Verdict != c.verdict || s.Status.Best != c.best || s.Status.Scope != v1alpha1.ScopeWindows || len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, c.says) {
+		if s.Status.Verdict != c.verdict || s.Status.Best != c.best || s.Status.Scope != v1alpha1.ScopeWindows || len(s.Status.Patches) > 0 || !strings.Contains(s.Status.Summary, c.message) {
 			w.t.Errorf("%s: %s, best %s, sessions %q: %s", name, s.Status.Verdict, s.Status.Best, validities(s), s.Status.Summary)
 		}
 		w.wantReplayed(s, 1)
@@ -357,7 +357,7 @@ func gainOnABusyHost(w *world) {
 func rateThatIsTooHigh(w *world) {
 	s := w.create("fast", strings.NewReplacer("radosBench: {mode: Write, blockSize: 16Ki, concurrency: 16, ramp: 0s, duration: 30s}",
 		"fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 3000, ramp: 0s, duration: 30s}").Replace(switchedSpec))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if s.Status.Verdict != v1alpha1.VerdictInferior || !strings.HasSuffix(s.Status.Summary, "The baseline misses the offered rate, too: lower the rate.") ||
 		trialsThatAre(s, v1alpha1.TrialBelowRate) == 0 {
 		w.t.Errorf("%s, sessions %q: %s", s.Status.Verdict, validities(s), s.Status.Summary)
@@ -375,7 +375,7 @@ func planWhileAnotherSwitches(w *world) {
 	})
 	planned := w.create("planned", "mode: Plan\n"+strings.NewReplacer(`baseline: {values: {cap: "256"}}`, "", "metric: IOPS", "metric: IOPS").Replace(switchedSpec))
 	w.await(planned, "planned", func(s *v1alpha1.CephTuningSweep) bool {
-		return is(v1alpha1.ConditionComplete)(s) || is(v1alpha1.ConditionFailed)(s)
+		return conditionTrue(v1alpha1.ConditionComplete)(s) || conditionTrue(v1alpha1.ConditionFailed)(s)
 	})
 	if plan := planned.Status.Plan; plan == nil || plan.Baseline[0].Value == "16" || plan.Configurations != 1 {
 		w.t.Fatalf("plan %+v, conditions %+v", plan, planned.Status.Conditions)
@@ -392,7 +392,7 @@ func longWindowsDecide(w *world) {
 		l.rate = func(value string) float64 { return map[string]float64{"16": 2000, "256": 1000}[value] }
 	})
 	s := w.create("long", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3", 1))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Scope != v1alpha1.ScopePool || w.sessions(s).Valid != 3 || len(s.Status.Patches) > 0 {
 		w.t.Errorf("%s, %s, sessions %q, patches %v: %s", s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Patches, s.Status.Summary)
@@ -419,7 +419,7 @@ func twoSwitchedCandidates(w *world) {
 	s := w.create("general", strings.NewReplacer(
 		"{mode: Write, blockSize: 16Ki, ", "{mode: Rand, ", `["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 3, pairs: 4",
 		"objective:", "onCompletion: KeepBest\nkeepScope: Pool\nobjective:").Replace(switchedSpec))
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	if sessions := w.sessions(s); s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Best != "cap=512" || s.Status.Scope != v1alpha1.ScopePool || sessions.Short != 1 || sessions.Valid != 3 {
 		w.t.Errorf("%s is %s, %s, sessions %q: %s", s.Status.Best, s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
 	}
@@ -478,10 +478,10 @@ func (w *world) wantReplayed(s *v1alpha1.CephTuningSweep, sessions int) {
 
 func windowsOfEarlierRuns(w *world) {
 	s := w.create("quick", switchedSpec)
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID = "second" })
 	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
-		return s.Status.ObservedRunID == "second" && is(v1alpha1.ConditionComplete)(s)
+		return s.Status.ObservedRunID == "second" && conditionTrue(v1alpha1.ConditionComplete)(s)
 	})
 	second := w.sessions(s)
 	if kept := w.windows(); second.Short != 1 || len(kept) != 1 {
@@ -501,7 +501,7 @@ func windowsInTheWay(w *world) {
 	if err := w.Create(w.t.Context(), other); err != nil {
 		w.t.Fatal(err)
 	}
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	var got corev1.ConfigMap
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(other), &got); err != nil || got.Data["mine"] != "yes" || len(got.BinaryData) > 0 {
 		w.t.Errorf("the ConfigMap has %v, %d binary entries, %v", got.Data, len(got.BinaryData), err)
@@ -523,7 +523,7 @@ func windowsForbidden(w *world) {
 	if err := w.Status().Update(w.t.Context(), quota); err != nil {
 		w.t.Fatal(err)
 	}
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.awaitEvent("ResultsNotKept", "exceeded quota")
 	if sessions := w.sessions(s); sessions.Short != 1 || len(w.windows()) > 0 {
 		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), validities(s))

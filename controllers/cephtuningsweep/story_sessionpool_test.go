@@ -75,7 +75,7 @@ func switchedInThePool(w *world) {
 			w.t.Errorf("Rook would set %v again", given)
 		}
 	}
-	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.setDataPool(0) // The benchmark has removed it.
 	w.wantState(before)
 	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || w.sessions(s).Short != 1 {
@@ -94,7 +94,7 @@ func foreignChangeInThePool(w *world) {
 				}
 			}
 		})
-		return is(v1alpha1.ConditionFailed)(s)
+		return conditionTrue(v1alpha1.ConditionFailed)(s)
 	})
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "fast_read of pool "+settings.ScratchDataPool)
 	w.wantNoMoreSwitches(s)
@@ -124,7 +124,7 @@ func lostAnswerInThePool(w *world) {
 // wantDrawnAgain, only a gain would be wrong.
 func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.TrialReason) {
 	w.t.Helper()
-	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.setDataPool(0)
 	w.wantState(before)
 	if trialsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||

@@ -186,7 +186,7 @@ func (w *world) forgesAllRuns(forge forgery) {
 	if err := w.Create(w.t.Context(), s); err != nil {
 		w.t.Fatal(err)
 	}
-	w.await(s, "at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 3 || len(made.list()) != 3 {
 		w.t.Errorf("%d of %d replaced runs do not count, want 3: %s", n, len(made.list()), validities(s))
 	}
@@ -213,7 +213,7 @@ func namesAreTaken(w *world) {
 	before := w.state()
 	s, made := w.suspendedWithNames(keepsBest, 3)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent("NameTaken", made[0].GetName())
 	if n := trialsThatAre(s, v1alpha1.TrialValid); n != len(s.Status.Trials) {
 		w.t.Errorf("%d valid runs, want all: %s", n, validities(s))
@@ -255,7 +255,7 @@ func eachNameIsTaken(w *world) {
 	if err := w.Create(w.t.Context(), s); err != nil {
 		w.t.Fatal(err)
 	}
-	w.await(s, "failed", is(v1alpha1.ConditionFailed))
+	w.await(s, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "have taken 5 names of run 1")
 	w.wantForeignUnused(s, made.list()...)
 	w.wantState(before)
@@ -302,7 +302,7 @@ func anUnsignedBenchmark(w *world) {
 	w.stopEarlierVersion(s, old)
 	w.goOn()
 	w.start()
-	w.awaitAfterCrash(s, "at rest", is(v1alpha1.ConditionReady))
+	w.awaitAfterCrash(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent("NameTaken", old.Name)
 	w.wantForeignUnused(s, old)
 	w.wantState(before)
@@ -316,7 +316,7 @@ func anotherMasterKey(w *world) {
 	w.bench.set(func(b *bench) { b.key = slices.Repeat([]byte{7}, 32) })
 	w.tune = func(o *Options) { o.MasterKey = slices.Repeat([]byte{7}, 32) }
 	w.start()
-	w.awaitAfterCrash(s, "at rest", is(v1alpha1.ConditionReady))
+	w.awaitAfterCrash(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 1 || s.Status.Verdict != v1alpha1.VerdictEquivalent {
 		w.t.Errorf("%d failed runs, verdict %s, want 1 and Equivalent: %s", n, s.Status.Verdict, validities(s))
 	}
@@ -345,7 +345,7 @@ func namesOfSessionsAreTaken(w *world) {
 	before := w.state()
 	s, made := w.suspendedWithNames(switchedSpec, 2)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	w.await(s, "at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent("NameTaken", made[0].GetName())
 	w.wantForeignUnused(s, made...)
 	w.wantState(before)
@@ -359,7 +359,7 @@ func aSessionIsReplaced(w *world) {
 		w.t.Fatal(err)
 	}
 	forged := w.replace(s, forgedCopy)
-	w.await(s, "at rest", is(v1alpha1.ConditionReady))
+	w.await(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 1 || w.sessions(s).Short != 1 {
 		w.t.Errorf("%d void sessions, want 1, and one that is valid: %s", n, validities(s))
 	}

@@ -43,10 +43,10 @@ type load struct {
 	// broken is the error of clients that do not answer.
 	broken error
 	// busy is the share of the host's CPU time that is in use.
-	busy  float64
-	began time.Time
-	rows  []result.Second
-	of    types.NamespacedName
+	busy      float64
+	began     time.Time
+	rows      []result.Second
+	benchmark types.NamespacedName
 }
 
 func (l *load) set(change func(*load)) {
@@ -90,8 +90,8 @@ func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alp
 	if l.broken != nil {
 		return l.broken
 	}
-	if l.of != benchmark {
-		l.of, l.began, l.rows = benchmark, time.Now(), nil
+	if l.benchmark != benchmark {
+		l.benchmark, l.began, l.rows = benchmark, time.Now(), nil
 		if l.starts != nil {
 			l.starts()
 		}

@@ -548,18 +548,18 @@ func (w *world) parse(name, spec string) *v1alpha1.CephTuningSweep {
 }
 
 // await waits until a sweep is in a state.
-func (w *world) await(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha1.CephTuningSweep) bool) {
+func (w *world) await(s *v1alpha1.CephTuningSweep, goal string, reached func(*v1alpha1.CephTuningSweep) bool) {
 	w.t.Helper()
 	for end := time.Now().Add(soon); ; time.Sleep(20 * time.Millisecond) {
 		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
-			w.t.Fatalf("wait for the sweep %s: %v", what, err)
+			w.t.Fatalf("wait for the sweep %s: %v", goal, err)
 		}
-		if is(s) {
+		if reached(s) {
 			return
 		}
 		if time.Now().After(end) {
 			status, _ := yaml.Marshal(s.Status)
-			w.t.Fatalf("the sweep is not %s within %v; its status:\n%s", what, soon, status)
+			w.t.Fatalf("the sweep is not %s within %v; its status:\n%s", goal, soon, status)
 		}
 	}
 }
@@ -582,11 +582,11 @@ func (w *world) awaitGone(s *v1alpha1.CephTuningSweep) {
 
 // awaitAfterCrash waits until a sweep is in a state. It advances the clock if a manager waits for
 // requests of an earlier one to end.
-func (w *world) awaitAfterCrash(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha1.CephTuningSweep) bool) {
+func (w *world) awaitAfterCrash(s *v1alpha1.CephTuningSweep, goal string, reached func(*v1alpha1.CephTuningSweep) bool) {
 	w.t.Helper()
-	w.await(s, what, func(s *v1alpha1.CephTuningSweep) bool {
+	w.await(s, goal, func(s *v1alpha1.CephTuningSweep) bool {
 		w.waitOutJournal(s)
-		return is(s)
+		return reached(s)
 	})
 }
 
@@ -604,9 +604,9 @@ func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
 }
 
 // advance advances the clock and triggers a pass for the sweep.
-func (w *world) advance(s *v1alpha1.CephTuningSweep, by time.Duration) {
+func (w *world) advance(s *v1alpha1.CephTuningSweep, duration time.Duration) {
 	w.t.Helper()
-	w.ahead.Add(int64(by))
+	w.ahead.Add(int64(duration))
 	w.annotate(s)
 }
 
@@ -621,18 +621,18 @@ func (w *world) annotate(s *v1alpha1.CephTuningSweep) {
 // advanceUntil advances the clock repeatedly, each time after another pass, until a sweep is in a
 // state. It does so between two passes. Otherwise the current pass would consider its observations
 // too old, and could not write its status.
-func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, by time.Duration, what string, is func(*v1alpha1.CephTuningSweep) bool) {
+func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, duration time.Duration, goal string, reached func(*v1alpha1.CephTuningSweep) bool) {
 	w.t.Helper()
 	passed := int64(-1)
-	w.await(s, what, func(s *v1alpha1.CephTuningSweep) bool {
-		if is(s) {
+	w.await(s, goal, func(s *v1alpha1.CephTuningSweep) bool {
+		if reached(s) {
 			return true
 		}
 		if w.passed.Load() > passed {
 			w.pass.Lock()
 			defer w.pass.Unlock()
 			passed = w.passed.Load()
-			w.advance(s, by)
+			w.advance(s, duration)
 		}
 		return false
 	})
@@ -725,7 +725,7 @@ func validities(s *v1alpha1.CephTuningSweep) (all []string) {
 	return all
 }
 
-func is(kind string) func(*v1alpha1.CephTuningSweep) bool {
+func conditionTrue(kind string) func(*v1alpha1.CephTuningSweep) bool {
 	return func(s *v1alpha1.CephTuningSweep) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
 }
 
