@@ -135,10 +135,10 @@ func TestPanelsDoNotOverlapAndLeaveNoHoles(t *testing.T) {
 		taken := map[[2]int]string{}
 		bottom := 0
 		for _, panel := range dashboard.Panels {
-			at := panel.GridPos
-			bottom = max(bottom, at.Y+at.H)
-			for x := at.X; x < at.X+at.W; x++ {
-				for y := at.Y; y < at.Y+at.H; y++ {
+			position := panel.GridPos
+			bottom = max(bottom, position.Y+position.H)
+			for x := position.X; x < position.X+position.W; x++ {
+				for y := position.Y; y < position.Y+position.H; y++ {
 					if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
 						t.Fatalf("%s: %q overlaps with %q, or is too wide, at %d,%d", name, panel.Title, other, x, y)
 					}
@@ -248,13 +248,13 @@ func TestEveryMetricOfSweepsIsOneKindOfObjective(t *testing.T) {
 		}
 		found++
 		var kinds []string
-		for _, of := range objectives() {
-			selector, err := promQL().ParseMetricSelector("{" + of.metric + "}")
+		for _, target := range objectives() {
+			selector, err := promQL().ParseMetricSelector("{" + target.metric + "}")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if selector[0].Matches(c.Value) {
-				kinds = append(kinds, of.id)
+				kinds = append(kinds, target.id)
 			}
 		}
 		if len(kinds) != 1 {

@@ -92,10 +92,10 @@ func crowded(b *testing.B, series int, from, to time.Time, interval time.Duratio
 			Set("name", fmt.Sprintf("%s-copy-%s", original.Get("name"), strconv.Itoa(i/len(copied)))).
 			Labels())
 	}
-	for at := from; !at.After(to); at = at.Add(interval) {
+	for moment := from; !moment.After(to); moment = moment.Add(interval) {
 		appender := db.Appender(b.Context())
 		for i, series := range all {
-			if _, err := appender.Append(0, series, at.UnixMilli(), float64(at.Unix()-from.Unix()+int64(i))); err != nil {
+			if _, err := appender.Append(0, series, moment.UnixMilli(), float64(moment.Unix()-from.Unix()+int64(i))); err != nil {
 				b.Fatal(err)
 			}
 		}

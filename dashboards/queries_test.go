@@ -129,16 +129,16 @@ func TestReasonsAreShownWhereThereIsNothingElse(t *testing.T) {
 			if panel.Type != "barchart" && (panel.Type != "table" || len(panel.Targets) == 1) {
 				continue
 			}
-			said := 0
+			reasons := 0
 			for _, target := range panel.Targets {
 				for _, row := range prometheus.atTheEnd(t, target, nobody) {
 					if !strings.Contains(row, panel.FieldConfig.Defaults.NoValue) {
 						t.Errorf("%s: %q shows %s of nobody", name, panel.Title, row)
 					}
-					said++
+					reasons++
 				}
 			}
-			if said == 0 {
+			if reasons == 0 {
 				t.Errorf("%s: %q does not say why it is empty", name, panel.Title)
 			}
 			for _, values := range prometheus.choices(t, dashboard) {
@@ -329,14 +329,14 @@ func TestGraphsOfOSDsShowTheHighestOfTheTimeRange(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	appender := db.Appender(t.Context())
-	for at := begun; !at.After(ended); at = at.Add(scrapeInterval) {
+	for moment := begun; !moment.After(ended); moment = moment.Add(scrapeInterval) {
 		for osd := range mostOSDs + 5 {
 			latency := float64(osd)
-			if osd == 0 && at.Equal(begun.Add(15*time.Minute)) {
+			if osd == 0 && moment.Equal(begun.Add(15*time.Minute)) {
 				latency = 100 // for one scrape only
 			}
 			series := labels.FromStrings("__name__", cephOSDCommit, labelDaemon, fmt.Sprintf("osd.%d", osd), "namespace", "rook-ceph")
-			if _, err := appender.Append(0, series, at.UnixMilli(), latency); err != nil {
+			if _, err := appender.Append(0, series, moment.UnixMilli(), latency); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -396,8 +396,8 @@ type server struct {
 // filled replaces the variables in a query by values. Grafana's own variables get values for the
 // whole recorded time and for a rate interval of four scrapes.
 func filled(expression string, values map[string]string) string {
-	for _, own := range [][2]string{{"$__rate_interval", "1m"}, {"$__range", "30m"}, {"$__interval", "15s"}} {
-		expression = strings.ReplaceAll(expression, own[0], own[1])
+	for _, pair := range [][2]string{{"$__rate_interval", "1m"}, {"$__range", "30m"}, {"$__interval", "15s"}} {
+		expression = strings.ReplaceAll(expression, pair[0], pair[1])
 	}
 	// Longer names must come first, because $namespace begins with $name.
 	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool", "host"}

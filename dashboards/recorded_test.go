@@ -61,7 +61,7 @@ func recorded(t *testing.T) storage.Queryable {
 	})
 	appender := db.Appender(t.Context())
 	before := scrape{}
-	write := func(at time.Time, samples scrape) {
+	write := func(moment time.Time, samples scrape) {
 		all := maps.Clone(samples)
 		for key, gone := range before {
 			if _, there := samples[key]; !there {
@@ -71,8 +71,8 @@ func recorded(t *testing.T) storage.Queryable {
 			}
 		}
 		for _, sample := range all {
-			if _, err := appender.Append(0, sample.labels, at.UnixMilli(), sample.value); err != nil {
-				t.Fatalf("%s at %s: %v", sample.labels, at, err)
+			if _, err := appender.Append(0, sample.labels, moment.UnixMilli(), sample.value); err != nil {
+				t.Fatalf("%s at %s: %v", sample.labels, moment, err)
 			}
 		}
 		before = samples

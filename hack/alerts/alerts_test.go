@@ -75,11 +75,11 @@ func alerts(t *testing.T) []rule {
 func fileOf(t *testing.T, alert string) string {
 	t.Helper()
 	all := alerts(t)
-	at := slices.IndexFunc(all, func(r rule) bool { return r.Alert == alert })
-	if at < 0 {
+	index := slices.IndexFunc(all, func(r rule) bool { return r.Alert == alert })
+	if index < 0 {
 		t.Fatalf("there is no alert %s", alert)
 	}
-	r := all[at]
+	r := all[index]
 	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "g", "rules": []any{map[string]any{
 		"alert": r.Alert, "expr": r.Expr, "for": r.For, "labels": r.Labels, "annotations": r.Annotations,
 	}}}}})
@@ -333,25 +333,25 @@ func play(t *testing.T, s story) {
 		t.Fatal(failures)
 	}
 	group := slices.Collect(maps.Values(groups))[0]
-	of, is := group.Rules()[0].(*rules.AlertingRule)
-	if !is {
+	alerting, ok := group.Rules()[0].(*rules.AlertingRule)
+	if !ok {
 		t.Fatalf("%s is no alert", s.alert)
 	}
-	of.SetRestored(true)
+	alerting.SetRestored(true)
 	end := s.looks[len(s.looks)-1].after
-	at := time.Unix(0, 0).UTC()
+	start := time.Unix(0, 0).UTC()
 	for now, next := time.Duration(0), 0; now <= end; now += interval {
-		suite.WithSamplesTill(at.Add(now), func(err error) {
+		suite.WithSamplesTill(start.Add(now), func(err error) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			group.Eval(suite.Context(), at.Add(now))
+			group.Eval(suite.Context(), start.Add(now))
 		})
-		if err := of.LastError(); err != nil {
+		if err := alerting.LastError(); err != nil {
 			t.Fatal(err)
 		}
 		if now >= s.looks[next].after {
-			if got := firing(of); !slices.Equal(got, s.looks[next].firing) {
+			if got := firing(alerting); !slices.Equal(got, s.looks[next].firing) {
 				t.Errorf("after %s these fire: %q, want %q", now, got, s.looks[next].firing)
 			}
 			next++
@@ -361,15 +361,15 @@ func play(t *testing.T, s story) {
 
 // firing returns the labels of the alerts that fire, without those of the rule. It adds annotations
 // that contain a template error.
-func firing(of *rules.AlertingRule) []string {
+func firing(alerting *rules.AlertingRule) []string {
 	unfilled := regexp.MustCompile(`<error|<no value>|(^| )/|/( |$)|  `)
 	var all []string
-	for _, a := range of.ActiveAlerts() {
+	for _, a := range alerting.ActiveAlerts() {
 		if a.State != rules.StateFiring {
 			continue
 		}
-		own := labels.NewBuilder(a.Labels).Del(labels.AlertName, "severity").Labels()
-		text := strings.Trim(own.String(), "{}")
+		identity := labels.NewBuilder(a.Labels).Del(labels.AlertName, "severity").Labels()
+		text := strings.Trim(identity.String(), "{}")
 		a.Annotations.Range(func(l labels.Label) {
 			if unfilled.MatchString(l.Value) {
 				text += " " + l.Value
@@ -418,17 +418,17 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s: %v", r.Alert, err)
 			continue
 		}
-		var has []string
+		var available []string
 		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-			selector, is := node.(*parser.VectorSelector)
-			if !is {
+			selector, ok := node.(*parser.VectorSelector)
+			if !ok {
 				return nil
 			}
 			d, found := metrics.Describe(selector.Name)
 			if !found {
 				t.Errorf("%s: there is no metric %s", r.Alert, selector.Name)
 			}
-			has = append(has, d.Labels...)
+			available = append(available, d.Labels...)
 			for _, m := range selector.LabelMatchers {
 				if m.Name != labels.MetricName && !slices.Contains(d.Labels, m.Name) {
 					t.Errorf("%s: %s has no label %s", r.Alert, selector.Name, m.Name)
@@ -436,7 +436,7 @@ func TestQueries(t *testing.T) {
 			}
 			return nil
 		})
-		has = slices.Concat(has, fromTarget, made)
+		available = slices.Concat(available, fromTarget, made)
 		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
 			var used []string
 			switch n := node.(type) {
@@ -448,7 +448,7 @@ func TestQueries(t *testing.T) {
 				}
 			}
 			for _, name := range used {
-				if !slices.Contains(has, name) {
+				if !slices.Contains(available, name) {
 					t.Errorf("%s: no metric in it has the label %s", r.Alert, name)
 				}
 			}
@@ -486,12 +486,12 @@ func TestMonitor(t *testing.T) {
 			}
 		}
 	}
-	for file, into := range map[string]any{"../../config/default/metrics_service.yaml": &service, "../../config/prometheus/monitor.yaml": &monitor} {
+	for file, target := range map[string]any{"../../config/default/metrics_service.yaml": &service, "../../config/prometheus/monitor.yaml": &monitor} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := yaml.Unmarshal(text, into); err != nil {
+		if err := yaml.Unmarshal(text, target); err != nil {
 			t.Fatal(err)
 		}
 	}

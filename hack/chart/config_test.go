@@ -41,7 +41,7 @@ const byHelm = "Helm makes the namespace of the release, with --create-namespace
 
 func pairings() []pairing {
 	const cluster = "clusters: [{namespace: rook-ceph, name: my-cluster}]\nbenchmarkNamespaces: [cephtune-bench]\n"
-	of := "config/default leaves what is in Rook's namespace and in those of benchmarks to other kustomizations, and the chart makes both by its lists"
+	reason := "config/default leaves what is in Rook's namespace and in those of benchmarks to other kustomizations, and the chart makes both by its lists"
 	return []pairing{
 		{
 			kustomization: "config/namespaced", values: cluster,
@@ -51,16 +51,16 @@ func pairings() []pairing {
 			kustomization: "config/default", values: cluster + "watchAllNamespaces: true\nnetworkPolicy: {enabled: false}\n",
 			missing: map[string]string{"Namespace /cephtune-system": byHelm},
 			more: map[string]string{
-				"Namespace /cephtune-bench":                      of,
-				"Role cephtune-bench/cephtune-benchmarks":        of,
-				"RoleBinding cephtune-bench/cephtune-benchmarks": of,
-				"CephClient rook-ceph/cephtune-observer":         of,
-				"CephClient rook-ceph/cephtune-io":               of,
-				"CephClient rook-ceph/cephtune-tuner":            of,
-				"Role rook-ceph/cephtune-manager":                of,
-				"RoleBinding rook-ceph/cephtune-manager":         of,
-				"Role rook-ceph/cephtune-tuner":                  of,
-				"RoleBinding rook-ceph/cephtune-tuner":           of,
+				"Namespace /cephtune-bench":                      reason,
+				"Role cephtune-bench/cephtune-benchmarks":        reason,
+				"RoleBinding cephtune-bench/cephtune-benchmarks": reason,
+				"CephClient rook-ceph/cephtune-observer":         reason,
+				"CephClient rook-ceph/cephtune-io":               reason,
+				"CephClient rook-ceph/cephtune-tuner":            reason,
+				"Role rook-ceph/cephtune-manager":                reason,
+				"RoleBinding rook-ceph/cephtune-manager":         reason,
+				"Role rook-ceph/cephtune-tuner":                  reason,
+				"RoleBinding rook-ceph/cephtune-tuner":           reason,
 			},
 		},
 	}
@@ -200,7 +200,7 @@ func withoutHelm(value any) any {
 			}
 			v[key] = withoutHelm(child)
 			// Maps that are empty now contained only entries of Helm.
-			if labels, is := v[key].(map[string]any); is && len(labels) == 0 && (key == "annotations" || key == "labels") {
+			if labels, ok := v[key].(map[string]any); ok && len(labels) == 0 && (key == "annotations" || key == "labels") {
 				delete(v, key)
 			}
 		}

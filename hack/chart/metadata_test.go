@@ -12,13 +12,13 @@ import (
 )
 
 // annotation parses an annotation for Artifact Hub.
-func annotation(t *testing.T, name string, into any) {
+func annotation(t *testing.T, name string, target any) {
 	t.Helper()
 	text := load(t).Metadata.Annotations["artifacthub.io/"+name]
 	if text == "" {
 		t.Fatalf("there is no annotation artifacthub.io/%s", name)
 	}
-	if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(text), target); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,7 +59,7 @@ func imagesIn(value any) []string {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, child := range v {
-			if text, is := child.(string); is && key == "image" {
+			if text, ok := child.(string); ok && key == "image" {
 				all = append(all, text)
 			}
 			all = append(all, imagesIn(child)...)

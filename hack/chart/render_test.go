@@ -153,11 +153,11 @@ func id(o *unstructured.Unstructured) string {
 
 func find(t *testing.T, objects []*unstructured.Unstructured, wanted string) *unstructured.Unstructured {
 	t.Helper()
-	at := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return id(o) == wanted })
-	if at < 0 {
+	index := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return id(o) == wanted })
+	if index < 0 {
 		t.Fatalf("there is no %s", wanted)
 	}
-	return objects[at]
+	return objects[index]
 }
 
 func read(t *testing.T, path string) string {

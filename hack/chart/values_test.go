@@ -136,7 +136,7 @@ func TestImagesOfAMirror(t *testing.T) {
 // default's digest does not displace the cluster's tag.
 func TestToolsOfACluster(t *testing.T) {
 	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	for name, tc := range map[string]struct{ own, rest, want string }{
+	for name, tc := range map[string]struct{ image, rest, want string }{
 		"none":              {"{}", "", ""},
 		"a tag":             {"{tag: 0.1.0-ceph18}", "", "ghcr.io/cephtune/tools:0.1.0-ceph18"},
 		"another place":     {"{repository: example.org/tools, tag: '18'}", "", "example.org/tools:18"},
@@ -144,7 +144,7 @@ func TestToolsOfACluster(t *testing.T) {
 		"a mirror":          {"{tag: '18'}", "global: {imageRegistry: mirror.example/x}", "mirror.example/x/cephtune/tools:18"},
 		"default by digest": {"{tag: '18'}", "images: {tools: {repository: example.org/t, digest: '" + digest + "'}}", "example.org/t:18"},
 	} {
-		values := "clusters: [{namespace: rook-ceph, name: c, toolsImage: " + tc.own + "}, {namespace: r, name: d}]\nbenchmarkNamespaces: [b]\n" + tc.rest
+		values := "clusters: [{namespace: rook-ceph, name: c, toolsImage: " + tc.image + "}, {namespace: r, name: d}]\nbenchmarkNamespaces: [b]\n" + tc.rest
 		got, err := settingsOf(t, mustRender(t, parseValues(t, values)))
 		if err != nil || got.Clusters[0].ToolsImage != tc.want || got.Clusters[1].ToolsImage != "" {
 			t.Errorf("%s: %+v, want %q (%v)", name, got, tc.want, err)
@@ -164,23 +164,23 @@ func TestAlertsOfOnesOwn(t *testing.T) {
 			for _, group := range groups {
 				rules, _, _ := unstructured.NestedSlice(group.(map[string]any), "rules")
 				for _, rule := range rules {
-					of := rule.(map[string]any)
-					found[of["alert"].(string)] = of
+					fields := rule.(map[string]any)
+					found[fields["alert"].(string)] = fields
 				}
 			}
 		}
 		return found
 	}
-	was := alerts("prometheusRule: {enabled: true}")
+	before := alerts("prometheusRule: {enabled: true}")
 	now := alerts("prometheusRule: {enabled: true, overrides: {CephTuneAbsent: {enabled: false}, CephTuneLockHeldTooLong: {for: 24h, expr: vector(1), labels: {severity: info}}}}")
-	if len(was) < 2 || len(now) != len(was)-1 || now["CephTuneAbsent"] != nil {
-		t.Fatalf("%d alerts instead of %d", len(now), len(was))
+	if len(before) < 2 || len(now) != len(before)-1 || now["CephTuneAbsent"] != nil {
+		t.Fatalf("%d alerts instead of %d", len(now), len(before))
 	}
-	own := now["CephTuneLockHeldTooLong"]
-	if own["for"] != "24h" || own["expr"] != "vector(1)" || own["labels"].(map[string]any)["severity"] != "info" || own["annotations"] == nil {
-		t.Errorf("%v", own)
+	changed := now["CephTuneLockHeldTooLong"]
+	if changed["for"] != "24h" || changed["expr"] != "vector(1)" || changed["labels"].(map[string]any)["severity"] != "info" || changed["annotations"] == nil {
+		t.Errorf("%v", changed)
 	}
-	if !reflect.DeepEqual(was["CephTuneRestoreFailed"], now["CephTuneRestoreFailed"]) {
+	if !reflect.DeepEqual(before["CephTuneRestoreFailed"], now["CephTuneRestoreFailed"]) {
 		t.Error("another alert has changed")
 	}
 }
@@ -353,8 +353,8 @@ func TestOptionSets(t *testing.T) {
 			if !listed || got.SwitchUnderLoad != o.SwitchUnderLoad || !slices.Equal(got.Values, o.Values) {
 				t.Errorf("the operator config has %+v for %s of set %s", got, o.Name, set)
 			}
-			if risk, why := settings.ConfigRisk(o.Name); risk == settings.RiskNever || risk == settings.RiskRestart {
-				t.Errorf("%s of set %s is of risk %s: %s", o.Name, set, risk, why)
+			if risk, reason := settings.ConfigRisk(o.Name); risk == settings.RiskNever || risk == settings.RiskRestart {
+				t.Errorf("%s of set %s is of risk %s: %s", o.Name, set, risk, reason)
 			}
 			for _, command := range []string{"config set", "config rm"} {
 				if want := fmt.Sprintf("allow command %q with who=osd name=%s", command, o.Name); !strings.Contains(caps+",", want+",") {

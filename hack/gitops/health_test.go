@@ -252,13 +252,13 @@ func stage(t *testing.T, kind, path string) map[string]any {
 	return object.Object
 }
 
-func read(t *testing.T, file string, into any) {
+func read(t *testing.T, file string, target any) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(text, into); err != nil {
+	if err := yaml.Unmarshal(text, target); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 }

@@ -86,7 +86,7 @@ func waited(t *testing.T, object *unstructured.Unstructured, condition string) b
 	t.Helper()
 	plural := strings.ToLower(object.GetKind()) + "s"
 	kind := v1alpha1.GroupVersion.WithKind(object.GetKind())
-	at := v1alpha1.GroupVersion.WithResource(plural)
+	gvr := v1alpha1.GroupVersion.WithResource(plural)
 	streams := genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}
 	flags := wait.NewWaitFlags(genericclioptions.NewTestConfigFlags().WithClientConfig(noCluster()), streams)
 	flags.ForCondition, flags.Timeout = []string{"condition=" + condition}, 0
@@ -95,10 +95,10 @@ func waited(t *testing.T, object *unstructured.Unstructured, condition string) b
 		t.Fatal(err)
 	}
 	o.DynamicClient = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(
-		runtime.NewScheme(), map[schema.GroupVersionResource]string{at: kind.Kind + "List"}, object)
+		runtime.NewScheme(), map[schema.GroupVersionResource]string{gvr: kind.Kind + "List"}, object)
 	info := &resource.Info{
 		Name: object.GetName(), Namespace: object.GetNamespace(),
-		Mapping: &meta.RESTMapping{Resource: at, GroupVersionKind: kind, Scope: meta.RESTScopeNamespace},
+		Mapping: &meta.RESTMapping{Resource: gvr, GroupVersionKind: kind, Scope: meta.RESTScopeNamespace},
 	}
 	_, found, err := o.ConditionFn[0](t.Context(), info, o)
 	if err != nil && !strings.Contains(err.Error(), "condition not met") {

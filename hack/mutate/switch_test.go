@@ -7,9 +7,9 @@ import (
 
 func TestSwitch(t *testing.T) {
 	for name, test := range map[string]struct {
-		line string
-		at   []string // the tokens with a mutation, with what precedes them, and its kind
-		want string
+		line   string
+		tokens []string // the tokens with a mutation, with what precedes them, and its kind
+		want   string
 	}{
 		"comparison": {"return a == b", []string{"a |== CONDITIONALS_NEGATION"}, "return (mutant.Is(1) && (a != b) || !mutant.Is(1) && (a == b))"},
 		"two of one operator": {
@@ -38,8 +38,8 @@ func TestSwitch(t *testing.T) {
 			}
 			source := "package p\n\nfunc f() {\n" + test.line + end + "\n}\n"
 			mutations := map[int]mutation{}
-			for i, at := range test.at {
-				place, kind, _ := cutLast(at)
+			for i, token := range test.tokens {
+				place, kind, _ := cutLast(token)
 				before, token, _ := strings.Cut(place, "|")
 				mutations[i+1] = mutation{line: 4, column: strings.Index(test.line, before+token) + len(before) + 1, kind: kind}
 			}
@@ -62,6 +62,6 @@ func TestSwitch(t *testing.T) {
 }
 
 func cutLast(text string) (before, after string, found bool) {
-	at := strings.LastIndex(text, " ")
-	return text[:at], text[at+1:], at >= 0
+	index := strings.LastIndex(text, " ")
+	return text[:index], text[index+1:], index >= 0
 }

@@ -257,9 +257,9 @@ func TestKrewNamesEachDownload(t *testing.T) {
 		t.Errorf("%+v", plugin)
 	}
 	for _, download := range plugin.Spec.Platforms {
-		at, name, _ := strings.Cut(download.URI, "/v0.1.0/")
+		base, name, _ := strings.Cut(download.URI, "/v0.1.0/")
 		sum, err := sha256Of(filepath.Join(r.out, name))
-		if err != nil || sum != download.SHA256 || at != r.downloads() {
+		if err != nil || sum != download.SHA256 || base != r.downloads() {
 			t.Errorf("%+v: %v", download, err)
 		}
 	}

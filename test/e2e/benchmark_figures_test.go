@@ -153,10 +153,10 @@ func (l load) checkMix(t *testing.T, all figures) {
 	wantWithin(t, "share of reads", reads[v1alpha1.MetricIOPS]/total, l.readShare-0.05, l.readShare+0.05)
 }
 
-func wantWithin(t *testing.T, what string, got, low, high float64) {
+func wantWithin(t *testing.T, name string, got, low, high float64) {
 	t.Helper()
 	if !(got >= low && got <= high) { // This form also catches NaN.
-		t.Errorf("%s: %v, want it between %v and %v", what, got, low, high)
+		t.Errorf("%s: %v, want it between %v and %v", name, got, low, high)
 	}
 }
 
@@ -229,13 +229,13 @@ func wantComplete(t *testing.T, b *v1alpha1.CephBenchmark, run *archive.Run) {
 	if b.Spec.Template.Target.PersistentVolumeClaim == nil && len(run.Placement) == 0 {
 		t.Error("the document does not tell where the placement groups are")
 	}
-	for _, of := range run.Placement {
+	for _, placement := range run.Placement {
 		pgs, primaries := 0, 0
-		for _, osd := range of.OSDs {
+		for _, osd := range placement.OSDs {
 			pgs, primaries = pgs+osd.PGs, primaries+osd.Primaries
 		}
 		if primaries == 0 || pgs%primaries != 0 {
-			t.Errorf("pool %s has %d copies of %d placement groups, want as many of each: %v", of.Pool, pgs, primaries, of.OSDs)
+			t.Errorf("pool %s has %d copies of %d placement groups, want as many of each: %v", placement.Pool, pgs, primaries, placement.OSDs)
 		}
 	}
 	for _, phase := range run.Phases {

@@ -142,26 +142,26 @@ func (c *cluster) change(t testing.TB, b *v1alpha1.CephBenchmark, edit func(*v1a
 
 // await polls a benchmark until holds returns no error. A benchmark that has failed does not change, so
 // a failure ends the wait, and the error contains the logs of its pods before these are removed.
-func (c *cluster) await(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, what string, holds func(*v1alpha1.CephBenchmark) error) {
+func (c *cluster) await(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, goal string, holds func(*v1alpha1.CephBenchmark) error) {
 	t.Helper()
-	c.poll(t, b, within, what, func(ctx context.Context) error {
+	c.poll(t, b, within, goal, func(ctx context.Context) error {
 		err := holds(b)
 		if failed := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionFailed); err != nil && isTrue(failed) {
-			t.Fatalf("CephBenchmark %s failed, want it %s: %s: %s\n%s", b.Name, what, failed.Reason, failed.Message, c.podLogs(ctx, b))
+			t.Fatalf("CephBenchmark %s failed, want it %s: %s: %s\n%s", b.Name, goal, failed.Reason, failed.Message, c.podLogs(ctx, b))
 		}
 		return err
 	})
 }
 
 // poll refreshes a benchmark until holds returns no error.
-func (c *cluster) poll(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, what string, holds func(context.Context) error) {
+func (c *cluster) poll(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, goal string, holds func(context.Context) error) {
 	t.Helper()
-	eventually(t, within, "CephBenchmark "+b.Name+" "+what, func(ctx context.Context) error {
+	eventually(t, within, "CephBenchmark "+b.Name+" "+goal, func(ctx context.Context) error {
 		if err := c.read(ctx, b); err != nil {
 			return err
 		}
 		if err := holds(ctx); err != nil {
-			return fmt.Errorf("%w; %s", err, told(b))
+			return fmt.Errorf("%w; %s", err, progressOf(b))
 		}
 		return nil
 	})
@@ -171,8 +171,8 @@ func isTrue(condition *metav1.Condition) bool {
 	return condition != nil && condition.Status == metav1.ConditionTrue
 }
 
-// told summarizes a benchmark's status in one line.
-func told(b *v1alpha1.CephBenchmark) string {
+// progressOf summarizes a benchmark's status in one line.
+func progressOf(b *v1alpha1.CephBenchmark) string {
 	step := ""
 	if b.Status.Progress != nil {
 		step = b.Status.Progress.Summary + " " + b.Status.Progress.Step
@@ -364,11 +364,11 @@ func (c *cluster) podLogs(ctx context.Context, b *v1alpha1.CephBenchmark) string
 	for _, pod := range pods.Items {
 		fmt.Fprintf(&text, "Pod %s is %s: %s\n", pod.Name, pod.Status.Phase, pod.Status.Message)
 		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			said, err := c.logs(ctx, pod.Namespace, pod.Name, container.Name)
+			log, err := c.logs(ctx, pod.Namespace, pod.Name, container.Name)
 			if err != nil {
-				said = err.Error()
+				log = err.Error()
 			}
-			fmt.Fprintf(&text, "--- %s/%s\n%s\n", pod.Name, container.Name, lastBytes(said, 16<<10))
+			fmt.Fprintf(&text, "--- %s/%s\n%s\n", pod.Name, container.Name, lastBytes(log, 16<<10))
 		}
 	}
 	return text.String()
@@ -391,7 +391,7 @@ func (c *cluster) story(ctx context.Context, b *v1alpha1.CephBenchmark, since ti
 	}
 	b.ManagedFields = nil
 	object, err := yaml.Marshal(b)
-	fmt.Fprintf(&text, "=== CephBenchmark %s (%v)\n%s%s\n", b.Name, err, object, told(b))
+	fmt.Fprintf(&text, "=== CephBenchmark %s (%v)\n%s%s\n", b.Name, err, object, progressOf(b))
 	for _, run := range b.Status.Runs {
 		fmt.Fprintf(&text, "Run %d is %s: %s\n", run.Number, run.State, run.Reason)
 	}
@@ -404,9 +404,9 @@ func (c *cluster) eventsOf(ctx context.Context, o client.Object) ([]eventsv1.Eve
 	if err := c.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
 		return nil, err
 	}
-	own := slices.DeleteFunc(all.Items, func(e eventsv1.Event) bool { return e.Regarding.UID != o.GetUID() })
-	slices.SortStableFunc(own, func(x, y eventsv1.Event) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
-	return own, nil
+	events := slices.DeleteFunc(all.Items, func(e eventsv1.Event) bool { return e.Regarding.UID != o.GetUID() })
+	slices.SortStableFunc(events, func(x, y eventsv1.Event) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
+	return events, nil
 }
 
 // managerPods returns the pods of the manager, including those that are terminating.
@@ -424,11 +424,11 @@ func (c *cluster) managerLogs(ctx context.Context, since time.Time) string {
 	var text strings.Builder
 	for _, pod := range pods {
 		for _, container := range pod.Spec.Containers {
-			said, err := c.logsSince(ctx, pod.Namespace, pod.Name, container.Name, since)
+			log, err := c.logsSince(ctx, pod.Namespace, pod.Name, container.Name, since)
 			if err != nil {
-				said = err.Error()
+				log = err.Error()
 			}
-			fmt.Fprintf(&text, "--- %s/%s\n%s\n", pod.Name, container.Name, lastBytes(said, 64<<10))
+			fmt.Fprintf(&text, "--- %s/%s\n%s\n", pod.Name, container.Name, lastBytes(log, 64<<10))
 		}
 	}
 	return text.String()

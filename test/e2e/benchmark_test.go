@@ -192,15 +192,15 @@ func (c *cluster) wantStory(t *testing.T, b *v1alpha1.CephBenchmark, reasons ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for _, e := range events {
-		told = append(told, e.Reason)
+		reported = append(reported, e.Reason)
 	}
-	rest := told
+	rest := reported
 	for _, reason := range reasons {
 		i := slices.Index(rest, reason)
 		if i < 0 {
-			t.Errorf("events tell %v, want %v in this order", told, reasons)
+			t.Errorf("events tell %v, want %v in this order", reported, reasons)
 			return
 		}
 		rest = rest[i+1:]

@@ -132,12 +132,12 @@ func (c *cluster) ceph(ctx context.Context, args ...string) (string, error) {
 }
 
 // cephJSON runs the ceph command as administrator and decodes its output.
-func (c *cluster) cephJSON(ctx context.Context, into any, args ...string) error {
+func (c *cluster) cephJSON(ctx context.Context, target any, args ...string) error {
 	out, err := c.ceph(ctx, append(args, "-f", "json")...)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal([]byte(out), into)
+	return json.Unmarshal([]byte(out), target)
 }
 
 func (c *cluster) runningPod(ctx context.Context, namespace, app string) (*corev1.Pod, error) {
@@ -174,7 +174,7 @@ func (c *cluster) logsSince(ctx context.Context, namespace, pod, container strin
 
 // eventually polls until holds returns no error. At the deadline it fails the test with the last
 // error.
-func eventually(t testing.TB, within time.Duration, what string, holds func(context.Context) error) {
+func eventually(t testing.TB, within time.Duration, goal string, holds func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -187,7 +187,7 @@ func eventually(t testing.TB, within time.Duration, what string, holds func(cont
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited %v for %s: %v", within, what, err)
+			t.Fatalf("waited %v for %s: %v", within, goal, err)
 		case <-ticker.C:
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if program, args, is := asProgram(os.Args); is {
+	if program, args, ok := asProgram(os.Args); ok {
 		os.Exit(runInToolbox(program, args))
 	}
 	settings, err := settingsFromEnvironment(os.LookupEnv)

@@ -80,7 +80,7 @@ func TestLongBenchmarkWaitsForRemoval(t *testing.T) {
 	b.Spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"BLUESTORE_SLOW_OP_ALERT", "SLOW_OPS"}
 	c.create(t, b)
 	c.await(t, b, conditionWithin, "to wait for OSDs that remove PGs", func(b *v1alpha1.CephBenchmark) error {
-		if told := told(b); !strings.Contains(told, "OSDs still remove") || !strings.Contains(told, v1alpha1.ReasonWaitingForQuiescence) {
+		if progress := progressOf(b); !strings.Contains(progress, "OSDs still remove") || !strings.Contains(progress, v1alpha1.ReasonWaitingForQuiescence) {
 			return errors.New("it does not say so")
 		}
 		return nil

@@ -37,8 +37,8 @@ func TestLongInitialState(t *testing.T) {
 		b.Spec.Template.Rest = &metav1.Duration{Duration: 40 * time.Second} // The test reads the image during this rest.
 		c.create(t, b)
 		c.awaitMeasuring(t, b)
-		image, was := c.prefilledImage(t)
-		if is, err := c.contents(t.Context(), image); err != nil || is == was {
+		image, prefilled := c.prefilledImage(t)
+		if current, err := c.contents(t.Context(), image); err != nil || current == prefilled {
 			t.Errorf("the first run has written nothing over what was prefilled, or it cannot be told: %v", err)
 		}
 		c.await(t, b, runWithin, "to be done with its first run", func(b *v1alpha1.CephBenchmark) error {
@@ -49,9 +49,9 @@ func TestLongInitialState(t *testing.T) {
 		})
 		// Once the second run writes, the digests differ for good.
 		eventually(t, time.Minute, "the image to hold what was prefilled", func(ctx context.Context) error {
-			is, err := c.contents(ctx, image)
-			if err == nil && is != was {
-				err = fmt.Errorf("its digest is %s, want %s", is, was)
+			current, err := c.contents(ctx, image)
+			if err == nil && current != prefilled {
+				err = fmt.Errorf("its digest is %s, want %s", current, prefilled)
 			}
 			return err
 		})
@@ -129,7 +129,7 @@ func (c *cluster) prefilledImage(t *testing.T) (image, digest string) {
 			return err
 		}
 		for word := range strings.FieldsSeq(listed) {
-			if name, is := strings.CutSuffix(word, "@cephtune-prefilled"); is {
+			if name, ok := strings.CutSuffix(word, "@cephtune-prefilled"); ok {
 				image = name
 				return nil
 			}

@@ -91,8 +91,8 @@ func (c *cluster) keepNamespace(t *testing.T, name string) (makeAgain func()) {
 			t.Fatalf("namespace %s is none of benchmarks: it has no %T, %v", name, list, err)
 		}
 		for _, item := range items {
-			object, is := item.(client.Object)
-			if !is {
+			object, ok := item.(client.Object)
+			if !ok {
 				t.Fatalf("%T is no object", item)
 			}
 			kept = append(kept, object)

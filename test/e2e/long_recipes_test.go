@@ -26,13 +26,13 @@ import (
 // suspended after that number of blocks. One block shows that everything works, without a verdict.
 
 // recipe reads a recipe.
-func recipe(t *testing.T, name string, into any) {
+func recipe(t *testing.T, name string, target any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("recipes", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.UnmarshalStrict(text, into); err != nil {
+	if err := yaml.UnmarshalStrict(text, target); err != nil {
 		t.Fatalf("recipe %s: %v", name, err)
 	}
 }

@@ -176,12 +176,12 @@ func (c *cluster) restoreReplayed(t *testing.T, w replay.World) {
 	t.Helper()
 	before := c.centrally(t, w)
 	commands := []string{"osd unset-group noup osd.0", "osd unset noscrub", "osd unset nodeep-scrub", "balancer on", "config-key rm " + replay.Key}
-	for _, at := range replay.Touched() {
-		who := w.Who(at)
+	for _, entry := range replay.Touched() {
+		who := w.Who(entry)
 		if who.Section != "osd" && who.Section != "osd.0" || who.Mask == "host:" {
 			continue // no verb takes these
 		}
-		place := who.String() + " " + at.Option
+		place := who.String() + " " + entry.Option
 		if value, set := before[place]; set {
 			commands = append(commands, fmt.Sprintf("config set %s %s", place, value))
 		} else {
@@ -235,7 +235,7 @@ func (c *cluster) usePrograms(t *testing.T) {
 func programs() []string { return []string{"ceph", "rbd", "rados"} }
 
 // asProgram reports whether this process was started under the name of one of Ceph's programs.
-func asProgram(args []string) (program string, rest []string, is bool) {
+func asProgram(args []string) (program string, rest []string, ok bool) {
 	program = filepath.Base(args[0])
 	return program, args[1:], slices.Contains(programs(), program)
 }

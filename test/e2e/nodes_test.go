@@ -263,10 +263,10 @@ func TestNodesClientsNodeDies(t *testing.T) {
 		t.Fatalf("no client is on %s: %v", victim, nodes)
 	}
 	begin := time.Now()
-	since := func(what string) { t.Logf("%s: %.0f s after the node died", what, time.Since(begin).Seconds()) }
+	since := func(event string) { t.Logf("%s: %.0f s after the node died", event, time.Since(begin).Seconds()) }
 	c.turnOff(t)
 	c.await(t, b, noticeWithin, "to name the node", hasReason(v1alpha1.ReasonNodeLost))
-	since(told(b))
+	since(progressOf(b))
 	c.await(t, b, noticeWithin, "to fail", func(b *v1alpha1.CephBenchmark) error { return hasEnded(b, v1alpha1.ConditionFailed) })
 	since("failed")
 	wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonNodeLost, victim)
@@ -280,21 +280,21 @@ func TestNodesClientsNodeDies(t *testing.T) {
 	since("blocked")
 	c.await(t, b, blockWithin, "to be torn down", func(b *v1alpha1.CephBenchmark) error {
 		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) {
-			return errors.New(told(b))
+			return errors.New(progressOf(b))
 		}
 		return nil
 	})
 	since("torn down")
-	if left, err := c.tracesInCeph(t.Context()); err != nil || slices.ContainsFunc(left, func(what string) bool { return strings.Contains(what, "pool") }) {
+	if left, err := c.tracesInCeph(t.Context()); err != nil || slices.ContainsFunc(left, func(trace string) bool { return strings.Contains(trace, "pool") }) {
 		t.Errorf("left behind in Ceph while the node is off: %v, %v", left, err)
 	}
 	c.await(t, next, time.Minute, "to have its turn", func(b *v1alpha1.CephBenchmark) error {
 		if hasReason(v1alpha1.ReasonQueued)(b) == nil {
-			return errors.New(told(b))
+			return errors.New(progressOf(b))
 		}
 		return nil
 	})
-	since("the next one: " + told(next))
+	since("the next one: " + progressOf(next))
 	c.turnOn(t)
 	since("healthy again")
 	eventually(t, 3*time.Minute, "Kubernetes to remove the pod", func(ctx context.Context) error {
@@ -303,7 +303,7 @@ func TestNodesClientsNodeDies(t *testing.T) {
 			return err
 		}
 		for _, pod := range pods.Items {
-			if _, was := nodes[pod.Name]; was {
+			if _, listed := nodes[pod.Name]; listed {
 				return fmt.Errorf("%s is left", pod.Name)
 			}
 		}

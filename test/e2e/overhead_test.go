@@ -58,14 +58,14 @@ type overheads []overhead
 func (all overheads) report(b *testing.B) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
-	for name, of := range map[string]func(overhead) time.Duration{
+	for name, phase := range map[string]func(overhead) time.Duration{
 		"added":    overhead.added,
 		"reported": func(o overhead) time.Duration { return o.reported },
 		"podstart": func(o overhead) time.Duration { return o.podStart },
 	} {
 		var values []float64
 		for _, o := range all {
-			values = append(values, of(o).Seconds())
+			values = append(values, phase(o).Seconds())
 		}
 		for _, p := range []int{50, 95, 99} {
 			b.ReportMetric(percentile(values, p), fmt.Sprintf("p%d-s-%s", p, name))
@@ -127,8 +127,8 @@ func (c *cluster) runMinimal(b *testing.B, run int, counter *writes) overhead {
 	counter.take()
 	began := time.Now()
 	c.create(b, benchmark)
-	end := at(ctx, b, "the benchmark to be complete", complete)
-	measured := overhead{total: end.Sub(began), podStart: at(ctx, b, "its pod to run", runs).Sub(at(ctx, b, "its pod", made))}
+	end := receive(ctx, b, "the benchmark to be complete", complete)
+	measured := overhead{total: end.Sub(began), podStart: receive(ctx, b, "its pod to run", runs).Sub(receive(ctx, b, "its pod", made))}
 	c.awaitEnd(b, v1alpha1.ConditionComplete, benchmark)
 	measured.writes = counter.take()
 	toolStart, toolEnd := c.toolTimes(b, benchmark)
@@ -173,13 +173,13 @@ func follow[T client.Object](ctx context.Context, b *testing.B, c client.WithWat
 	return seen
 }
 
-func at(ctx context.Context, b *testing.B, what string, seen <-chan time.Time) time.Time {
+func receive(ctx context.Context, b *testing.B, event string, seen <-chan time.Time) time.Time {
 	b.Helper()
 	select {
 	case when := <-seen:
 		return when
 	case <-ctx.Done():
-		b.Fatalf("waited in vain for %s", what)
+		b.Fatalf("waited in vain for %s", event)
 		return time.Time{}
 	}
 }

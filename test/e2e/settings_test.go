@@ -123,7 +123,7 @@ func (c *cluster) leftovers(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		for _, object := range objects {
-			if o, is := object.(client.Object); is && strings.HasPrefix(o.GetName(), prefix) {
+			if o, ok := object.(client.Object); ok && strings.HasPrefix(o.GetName(), prefix) {
 				left = append(left, fmt.Sprintf("%T %s", o, o.GetName()))
 			}
 		}

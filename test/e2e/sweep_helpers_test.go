@@ -95,9 +95,9 @@ func (c *cluster) createSweep(t testing.TB, s *v1alpha1.CephTuningSweep) {
 
 // awaitSweep polls a sweep until holds returns no error. A sweep that fails does not continue, so a
 // failure ends the wait.
-func (c *cluster) awaitSweep(t testing.TB, s *v1alpha1.CephTuningSweep, within time.Duration, what string, holds func(*v1alpha1.CephTuningSweep) error) {
+func (c *cluster) awaitSweep(t testing.TB, s *v1alpha1.CephTuningSweep, within time.Duration, goal string, holds func(*v1alpha1.CephTuningSweep) error) {
 	t.Helper()
-	eventually(t, within, "CephTuningSweep "+s.Name+" "+what, func(ctx context.Context) error {
+	eventually(t, within, "CephTuningSweep "+s.Name+" "+goal, func(ctx context.Context) error {
 		read := &v1alpha1.CephTuningSweep{}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(s), read); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (c *cluster) awaitSweep(t testing.TB, s *v1alpha1.CephTuningSweep, within t
 		*s = *read
 		if err := holds(s); err != nil {
 			if failed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed); failed != nil {
-				t.Fatalf("CephTuningSweep %s fails, want it %s: %s: %s", s.Name, what, failed.Reason, failed.Message)
+				t.Fatalf("CephTuningSweep %s fails, want it %s: %s: %s", s.Name, goal, failed.Reason, failed.Message)
 			}
 			return fmt.Errorf("%w; %s", err, toldBySweep(s))
 		}
@@ -197,15 +197,15 @@ func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
 	}
 	var keys []string
 	for _, ask := range []struct {
-		into any
-		args []string
+		target any
+		args   []string
 	}{
 		{&osdMap, []string{"osd", "dump"}},
 		{&config, []string{"config", "dump"}},
 		{&balancer, []string{"balancer", "status"}},
 		{&keys, []string{"config-key", "ls"}},
 	} {
-		if err := c.cephJSON(ctx, ask.into, ask.args...); err != nil {
+		if err := c.cephJSON(ctx, ask.target, ask.args...); err != nil {
 			return "", err
 		}
 	}
@@ -342,8 +342,8 @@ func verdictTable(s *v1alpha1.CephTuningSweep) string {
 // would have continued, or would have measured other runs, at that confidence.
 func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidence v1alpha1.Percent) v1alpha1.SweepVerdict {
 	t.Helper()
-	if own, err := decisionAt(t, s, s.Spec.Confidence); err != nil || own.Action != sweep.Conclude {
-		t.Fatalf("CephTuningSweep %s has ended, and its own runs lead to %q: %v", s.Name, own.Action, err)
+	if decision, err := decisionAt(t, s, s.Spec.Confidence); err != nil || decision.Action != sweep.Conclude {
+		t.Fatalf("CephTuningSweep %s has ended, and its own runs lead to %q: %v", s.Name, decision.Action, err)
 	}
 	next, err := decisionAt(t, s, confidence)
 	if err != nil && !errors.Is(err, sweep.ErrLedger) {
