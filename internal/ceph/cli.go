@@ -60,30 +60,30 @@ func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p
 
 // Execute implements Executor. If a command changes settings, at most one such command at a time is executed on each Ceph
 // cluster, and none if the fence or the administrator forbids it.
-func (c *CLI) Execute(ctx context.Context, conn Connection, do Command, fence *Fence) ([]byte, error) {
-	entry, known := c.rows[do.Prefix]
+func (c *CLI) Execute(ctx context.Context, conn Connection, command Command, fence *Fence) ([]byte, error) {
+	entry, known := c.rows[command.Prefix]
 	if !known {
-		return nil, &InvalidError{fmt.Sprintf("the ceph sidecar does not know the command %q: check that manager and sidecar have the same version", do.Prefix)}
+		return nil, &InvalidError{fmt.Sprintf("the ceph sidecar does not know the command %q: check that manager and sidecar have the same version", command.Prefix)}
 	}
-	if err := entry.check(do.Args); err != nil {
+	if err := entry.check(command.Args); err != nil {
 		return nil, err
 	}
 	if entry.permission == mayChange {
-		return c.change(ctx, conn, do, entry, fence)
+		return c.change(ctx, conn, command, entry, fence)
 	}
 	if entry.urgent {
 		ctx = urgent(ctx)
 	}
-	return c.perform(ctx, conn, do, entry)
+	return c.perform(ctx, conn, command, entry)
 }
 
 // change executes a command that changes something, unless the administrator or the fence forbids it.
-func (c *CLI) change(ctx context.Context, conn Connection, do Command, entry row, fence *Fence) ([]byte, error) {
+func (c *CLI) change(ctx context.Context, conn Connection, command Command, entry row, fence *Fence) ([]byte, error) {
 	if fence == nil {
 		return nil, &InvalidError{"a change needs a fence"}
 	}
 	if entry.setting != nil {
-		setting, err := entry.setting(do.Args)
+		setting, err := entry.setting(command.Args)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (c *CLI) change(ctx context.Context, conn Connection, do Command, entry row
 		return nil, err
 	}
 	defer leave()
-	return c.perform(ctx, conn, do, entry)
+	return c.perform(ctx, conn, command, entry)
 }
 
 // permitted refuses a setting that Fence.Tunable refuses, or that the administrator does not allow.
@@ -110,21 +110,21 @@ func (c *CLI) permitted(ctx context.Context, conn Connection, fence Fence, setti
 
 // perform executes a command, if possible in a conversation. A conversation separates arguments by spaces, so no
 // argument may need quotation marks.
-func (c *CLI) perform(ctx context.Context, conn Connection, do Command, entry row) ([]byte, error) {
+func (c *CLI) perform(ctx context.Context, conn Connection, command Command, entry row) ([]byte, error) {
 	if entry.perform != nil {
-		return entry.perform(ctx, c, conn, do.Args)
+		return entry.perform(ctx, c, conn, command.Args)
 	}
 	line := entry.line
 	if entry.daemon != noDaemon {
-		if out, ok := c.converse(ctx, conn, entry.daemon, strings.Join(append([]string{do.Prefix}, do.Args...), " ")); ok {
+		if out, ok := c.converse(ctx, conn, entry.daemon, strings.Join(append([]string{command.Prefix}, command.Args...), " ")); ok {
 			return out, nil
 		}
-		line = asJSON(do.Prefix)
+		line = asJSON(command.Prefix)
 	}
 	if line == nil {
-		line = followed(do.Prefix)
+		line = followed(command.Prefix)
 	}
-	return c.run(ctx, conn, execution{prefix: do.Prefix, args: line(do.Args), stdin: do.Input})
+	return c.run(ctx, conn, execution{prefix: command.Prefix, args: line(command.Args), stdin: command.Input})
 }
 
 // matching is a writer that collects lines that begin with prefix. Once it has as many lines as the field

@@ -580,11 +580,11 @@ func TestOutputWithoutJSONIsAnError(t *testing.T) {
 
 func TestOutputIsBounded(t *testing.T) {
 	var kept strings.Builder
-	dropping := &limited{to: &kept, left: 3}
+	dropping := &limited{writer: &kept, left: 3}
 	if n, err := dropping.Write([]byte("abcdef")); n != 6 || err != nil || kept.String() != "abc" {
 		t.Errorf("kept %q (%d, %v)", kept.String(), n, err)
 	}
-	refusing := &limited{to: io.Discard, left: 3, refuse: true}
+	refusing := &limited{writer: io.Discard, left: 3, refuse: true}
 	if _, err := refusing.Write([]byte("abcdef")); err == nil {
 		t.Error("6 bytes were taken, want an error")
 	}

@@ -56,10 +56,10 @@ func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) 
 func (s *Sidecar) OnRefusal(refused func(Connection)) { s.refused = refused }
 
 // Execute implements Executor. The call ends at the deadline of the fence at the latest.
-func (s *Sidecar) Execute(ctx context.Context, conn Connection, do Command, fence *Fence) ([]byte, error) {
+func (s *Sidecar) Execute(ctx context.Context, conn Connection, command Command, fence *Fence) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	to := request{Connection: conn, Command: do}
+	message := request{Connection: conn, Command: command}
 	if fence != nil {
 		if err := fence.valid(); err != nil {
 			return nil, err
@@ -68,21 +68,21 @@ func (s *Sidecar) Execute(ctx context.Context, conn Connection, do Command, fenc
 			return nil, err
 		}
 		wire := fence.wire()
-		to.Fence = &wire
+		message.Fence = &wire
 		var end context.CancelFunc
 		ctx, end = changing(ctx, *fence)
 		defer end()
 	}
-	return s.exchange(ctx, to)
+	return s.exchange(ctx, message)
 }
 
 // exchange sends a request, and returns the output of the command.
-func (s *Sidecar) exchange(ctx context.Context, to request) ([]byte, error) {
-	body, err := encode(ctx, to)
+func (s *Sidecar) exchange(ctx context.Context, message request) ([]byte, error) {
+	body, err := encode(ctx, message)
 	if err != nil {
 		return nil, err
 	}
-	prefix := to.Command.Prefix
+	prefix := message.Command.Prefix
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://ceph"+pathPrefix+url.PathEscape(prefix), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Sidecar) exchange(ctx context.Context, to request) ([]byte, error) {
 	if err != nil {
 		err = s.unanswered(ctx, prefix, err)
 		if errors.Is(err, fs.ErrPermission) {
-			s.refused(to.Connection)
+			s.refused(message.Connection)
 		}
 		return nil, err
 	}
@@ -114,12 +114,12 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // encode makes the body of a request. It gives the sidecar less time than the caller has. So the error of
 // the sidecar arrives before the caller's deadline, and says what Ceph waited for.
-func encode(ctx context.Context, to request) ([]byte, error) {
+func encode(ctx context.Context, message request) ([]byte, error) {
 	deadline, _ := ctx.Deadline()
 	left := time.Until(deadline)
 	left -= min(left/10, 500*time.Millisecond)
-	to.TimeoutMilliseconds = max(1, left.Milliseconds())
-	return json.Marshal(to)
+	message.TimeoutMilliseconds = max(1, left.Milliseconds())
+	return json.Marshal(message)
 }
 
 // readAnswer returns the output of the command, or the error that the answer contains.

@@ -28,7 +28,7 @@ type Command struct {
 // Executor executes commands. Commands that change settings need a fence; for all others it is nil. The result is
 // the output of the command, at most maxOutput bytes.
 type Executor interface {
-	Execute(ctx context.Context, conn Connection, do Command, fence *Fence) ([]byte, error)
+	Execute(ctx context.Context, conn Connection, command Command, fence *Fence) ([]byte, error)
 }
 
 // permission classifies a command by the changes that it makes in Ceph.

@@ -61,7 +61,7 @@ func (c *CLI) version(ctx context.Context) string {
 	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // The program's name is a constant.
 	cmd.Env = environment(os.Environ())
 	var stdout bytes.Buffer
-	cmd.Stdout = &limited{to: &stdout, left: maxMessage}
+	cmd.Stdout = &limited{writer: &stdout, left: maxMessage}
 	cmd.WaitDelay = killedFor
 	if err := cmd.Run(); err != nil {
 		return ""

@@ -61,7 +61,7 @@ func programOf(prefix string) program {
 
 // run executes a command as the user of a connection, and returns its output. It first waits until the cluster
 // may have one more command, and until one more process may run. It kills the command when the context ends.
-func (c *CLI) run(ctx context.Context, conn Connection, do execution) ([]byte, error) {
+func (c *CLI) run(ctx context.Context, conn Connection, job execution) ([]byte, error) {
 	conf, keyring, release, err := c.connections.use(conn)
 	if err != nil {
 		return nil, err
@@ -79,23 +79,23 @@ func (c *CLI) run(ctx context.Context, conn Connection, do execution) ([]byte, e
 	defer end()
 
 	var stdout, stderr bytes.Buffer
-	if do.stdout == nil {
-		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
+	if job.stdout == nil {
+		job.stdout = &limited{writer: &stdout, left: maxOutput, refuse: true}
 	}
-	args := append(deadline(ctx, programOf(do.prefix)), "--conf="+conf, "--id="+conn.User, "--keyring="+keyring)
-	cmd := c.process(ctx, programOf(do.prefix), append(args, do.args...))
-	cmd.Stdin = strings.NewReader(do.stdin)
-	cmd.Stdout = do.stdout
-	cmd.Stderr = &limited{to: &stderr, left: maxMessage}
+	args := append(deadline(ctx, programOf(job.prefix)), "--conf="+conf, "--id="+conn.User, "--keyring="+keyring)
+	cmd := c.process(ctx, programOf(job.prefix), append(args, job.args...))
+	cmd.Stdin = strings.NewReader(job.stdin)
+	cmd.Stdout = job.stdout
+	cmd.Stderr = &limited{writer: &stderr, left: maxMessage}
 
-	if err := inTime(ctx, do.prefix); err != nil {
+	if err := inTime(ctx, job.prefix); err != nil {
 		return nil, err
 	}
 	if err := cmd.Run(); err != nil {
 		if unreadable := c.unreadableKey(ctx, conn, stderr.String()); unreadable != nil {
 			return nil, unreadable
 		}
-		return nil, failure(ctx, do.prefix, err, withoutKey(stderr.String(), conn.Key), stdout.Bytes())
+		return nil, failure(ctx, job.prefix, err, withoutKey(stderr.String(), conn.Key), stdout.Bytes())
 	}
 	return stdout.Bytes(), nil
 }
@@ -223,7 +223,7 @@ func errnoOf(status int, message string) int {
 // limited is a writer that passes on bytes until the number in the field left is used up. Further bytes cause an
 // error if refuse is set; otherwise limited drops them.
 type limited struct {
-	to     io.Writer
+	writer io.Writer
 	left   int
 	refuse bool
 }
@@ -235,7 +235,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	}
 	keep := p[:min(len(p), l.left)]
 	l.left -= len(keep)
-	if _, err := l.to.Write(keep); err != nil {
+	if _, err := l.writer.Write(keep); err != nil {
 		return 0, err
 	}
 	return len(p), nil

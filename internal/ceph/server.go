@@ -24,14 +24,14 @@ const (
 
 // Handler executes the commands in requests.
 type Handler struct {
-	to   Executor
-	log  *slog.Logger
-	rows map[string]row
+	executor Executor
+	log      *slog.Logger
+	rows     map[string]row
 }
 
 // NewHandler returns a handler of POST /v2/{prefix}: the path has the prefix of the command, and the body the rest.
-func NewHandler(to Executor, log *slog.Logger) *Handler {
-	return &Handler{to: to, log: log, rows: rows()}
+func NewHandler(executor Executor, log *slog.Logger) *Handler {
+	return &Handler{executor: executor, log: log, rows: rows()}
 }
 
 // ServeHTTP implements http.Handler. It answers 200 with the output of the command, 422 with the error of Ceph, 504
@@ -71,7 +71,7 @@ func (h *Handler) execute(ctx context.Context, r request) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return h.to.Execute(ctx, r.Connection, r.Command, fence)
+	return h.executor.Execute(ctx, r.Connection, r.Command, fence)
 }
 
 func statusOf(f failed) int {

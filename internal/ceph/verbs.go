@@ -15,7 +15,7 @@ import (
 
 // verbs implements Client and Tuner by the commands that an Executor executes: with arguments in the order of the
 // command's row, and with a parser for the output.
-type verbs struct{ to Executor }
+type verbs struct{ executor Executor }
 
 var (
 	_ Client = verbs{}
@@ -25,7 +25,7 @@ var (
 // read executes a command that changes nothing, and parses its output.
 func read[T any](ctx context.Context, v verbs, conn Connection, parse func([]byte) (T, error), prefix string, args ...string) (T, error) {
 	var none T
-	out, err := v.to.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, nil)
+	out, err := v.executor.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, nil)
 	if err != nil {
 		return none, err
 	}
@@ -200,13 +200,13 @@ func (v verbs) DropOSDCaches(ctx context.Context, conn Connection) error {
 
 // keep executes a command that changes only what is the operator's own.
 func (v verbs) keep(ctx context.Context, conn Connection, prefix string, args ...string) error {
-	_, err := v.to.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, nil)
+	_, err := v.executor.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, nil)
 	return err
 }
 
 // GetKey implements Client.
 func (v verbs) GetKey(ctx context.Context, conn Connection, key string) (string, bool, error) {
-	out, err := v.to.Execute(ctx, conn, Command{Prefix: "config-key get", Args: []string{key}}, nil)
+	out, err := v.executor.Execute(ctx, conn, Command{Prefix: "config-key get", Args: []string{key}}, nil)
 	if refusedWith(err, syscall.ENOENT) {
 		return "", false, nil
 	}
@@ -215,7 +215,7 @@ func (v verbs) GetKey(ctx context.Context, conn Connection, key string) (string,
 
 // SetKey implements Client.
 func (v verbs) SetKey(ctx context.Context, conn Connection, key, value string) error {
-	_, err := v.to.Execute(ctx, conn, Command{Prefix: "config-key set", Args: []string{key}, Input: value}, nil)
+	_, err := v.executor.Execute(ctx, conn, Command{Prefix: "config-key set", Args: []string{key}, Input: value}, nil)
 	return err
 }
 
@@ -313,7 +313,7 @@ func isRemovalOf(message, name string) bool {
 
 // change executes a command that changes settings.
 func (v verbs) change(ctx context.Context, conn Connection, fence Fence, prefix string, args ...string) error {
-	_, err := v.to.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, &fence)
+	_, err := v.executor.Execute(ctx, conn, Command{Prefix: prefix, Args: args}, &fence)
 	return err
 }
 

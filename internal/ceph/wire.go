@@ -116,8 +116,8 @@ func (e *timeoutError) Error() string { return e.message }
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // decodeStrictly reads one JSON document. It refuses unknown fields and trailing data.
-func decodeStrictly(from io.Reader, target any) error {
-	decoder := json.NewDecoder(from)
+func decodeStrictly(reader io.Reader, target any) error {
+	decoder := json.NewDecoder(reader)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(target); err != nil {
 		return err

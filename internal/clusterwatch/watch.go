@@ -86,8 +86,8 @@ type Extra struct {
 
 // New returns a Watch that gets its connections from the given Connect function. Run calls the function news
 // after each attempt to take a sample.
-func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
-	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
+func New(c ceph.Client, connect Connect, now func() time.Time, news func()) *Watch {
+	return &Watch{ceph: c, connect: connect, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
 
 // Run takes samples until the context ends.

@@ -75,13 +75,13 @@ func SlowestSeconds(ctx context.Context, clients []Reporter, id string) (slowest
 	return slowest, err
 }
 
-// eachReport fetches the reports on an ended task from the clients in order. The parameter from is the index of
+// eachReport fetches the reports on an ended task from the clients in order. The parameter first is the index of
 // the first client that it asks. It passes each report to the function take. It fetches one report after the
 // other, because all reports together may exceed the manager's memory.
-func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
+func eachReport(ctx context.Context, clients []Reporter, first int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
-	for i := from; i < len(clients); i++ {
+	for i := first; i < len(clients); i++ {
 		report, err := clients[i].Report(ctx, id)
 		if err != nil {
 			return fmt.Errorf("fetch the reports of %s: client %d: %w", id, i, err)

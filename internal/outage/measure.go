@@ -131,21 +131,21 @@ func activeFrom(samples []quiescence.Sample, progress Progress) time.Time {
 	if progress.Up.IsZero() {
 		return time.Time{}
 	}
-	from, inactive := progress.Up, false
+	start, inactive := progress.Up, false
 	for _, s := range samples {
 		if s.Time.Before(progress.NoupUnset) || !progress.Clean.IsZero() && s.Time.After(progress.Clean) {
 			continue
 		}
 		now := s.Status.CountPGs(ceph.PGState.IsInactive) > 0
-		if inactive && !now && s.Time.After(from) {
-			from = s.Time
+		if inactive && !now && s.Time.After(start) {
+			start = s.Time
 		}
 		inactive = now
 	}
 	if inactive {
 		return time.Time{} // The last sample still had inactive placement groups.
 	}
-	return from
+	return start
 }
 
 // degradedSeconds returns the integral of the number of missing copies, over the time from the

@@ -227,29 +227,29 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 // after a backfill, wholeFrom begins at the first sample that is not clean, or at Up if PeeringGrace passes
 // without such a sample.
 func wholeFrom(samples []quiescence.Sample, progress Progress) time.Time {
-	from := progress.Up
+	start := progress.Up
 	if progress.Backfilled.IsZero() {
-		return cleanFrom(samples, from)
+		return cleanFrom(samples, start)
 	}
 	if i := slices.IndexFunc(samples, func(s quiescence.Sample) bool {
 		return s.Time.After(progress.Up) && !s.Status.AllClean()
 	}); i >= 0 {
-		from = samples[i].Time
+		start = samples[i].Time
 	} else if len(samples) == 0 || samples[len(samples)-1].Time.Sub(progress.Up) < quiescence.PeeringGrace {
 		return time.Time{}
 	}
-	return cleanFrom(samples, from)
+	return cleanFrom(samples, start)
 }
 
 // cleanFrom ignores samples from before a given time. In the others, it finds two consecutive samples in which
 // all placement groups are clean. It returns the time of the first of these two samples; zero if they do not
 // exist. One sample does not suffice, because Ceph may report all placement groups as clean for a moment
 // between two kinds of recovery.
-func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
+func cleanFrom(samples []quiescence.Sample, start time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {
 		switch {
-		case s.Time.Before(from):
+		case s.Time.Before(start):
 		case !s.Status.AllClean():
 			first = time.Time{}
 		case first.IsZero():

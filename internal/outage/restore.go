@@ -24,7 +24,7 @@ var _ Journal = (*tuning.Engine)(nil)
 
 // Restore unsets noup for all OSDs of a journal, and removes the journal once those that still exist are up.
 // It does not wait: if it cannot complete yet, it returns the obstacle, and the caller repeats the call.
-func Restore(ctx context.Context, journal Journal, from ceph.Client, connection ceph.Connection) (waits reconcile.Wait, err error) {
+func Restore(ctx context.Context, journal Journal, client ceph.Client, connection ceph.Connection) (waits reconcile.Wait, err error) {
 	j, err := journal.Journal(ctx)
 	if err != nil || j == nil {
 		return "", err
@@ -39,7 +39,7 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, connection 
 	if !report.Done {
 		return reconcile.Wait(fmt.Sprintf("noup of %s is not unset yet: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
 	}
-	m, err := from.OSDMap(ctx, connection)
+	m, err := client.OSDMap(ctx, connection)
 	if err != nil {
 		return "", err
 	}

@@ -62,8 +62,8 @@ type kept struct {
 	// object, and remembers when it began to wait for changes of an earlier process to end. So each journal
 	// needs an engine of its own.
 	engine *tuning.Engine
-	// The field to has the connections that the engine uses.
-	to tuning.Cluster
+	// The field cluster has the connections that the engine uses.
+	cluster tuning.Cluster
 }
 
 // Start implements manager.Runnable. The manager calls Start when it becomes the leader.
@@ -189,12 +189,12 @@ func (k *Restorer) engine(ctx context.Context, cluster settings.Cluster, fsid st
 	if err != nil {
 		return nil, err
 	}
-	known, to := k.kept[fsid], tuning.Cluster{FSID: fsid, Observer: observer, Tuner: stopper}
-	if known.engine != nil && known.to == to {
+	known, target := k.kept[fsid], tuning.Cluster{FSID: fsid, Observer: observer, Tuner: stopper}
+	if known.engine != nil && known.cluster == target {
 		return known.engine, nil
 	}
-	known.to = to
-	known.engine = k.newEngine(to, func(ctx context.Context) (ceph.Fence, error) {
+	known.cluster = target
+	known.engine = k.newEngine(target, func(ctx context.Context) (ceph.Fence, error) {
 		grant, err := k.Lock.Acquire(ctx, observer, fsid, holder, k.Now())
 		if err != nil {
 			return ceph.Fence{}, err

@@ -104,13 +104,13 @@ func (s State) Invalid(name v1alpha1.PhaseName) string {
 // shows when OSDs were last marked down. The parameter osdMap may have been read before an earlier run of the
 // session marked them down, so Unrested also looks at the map that the state kept from that run.
 func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
-	from := p.Rested(config, osdMap, s.earlier)
-	if !now.Before(from.Add(-p.Before)) {
+	start := p.Rested(config, osdMap, s.earlier)
+	if !now.Before(start.Add(-p.Before)) {
 		return nil
 	}
 	return []quiescence.Obstacle{{
 		Code: v1alpha1.ReasonWaitingForQuiescence, Waits: true,
 		Message: fmt.Sprintf("%s may not be marked down again before %s: an OSD that is marked down too often stops its process.",
-			Names(p.OSDs), from.UTC().Format(time.TimeOnly)),
+			Names(p.OSDs), start.UTC().Format(time.TimeOnly)),
 	}}
 }

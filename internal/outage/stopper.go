@@ -286,13 +286,13 @@ func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	if err != nil {
 		return err
 	}
-	to := tuning.Cluster{FSID: s.FSID, Observer: observer, Tuner: stopper}
-	if s.engine != nil && s.connected == to && until.IsZero() {
+	cluster := tuning.Cluster{FSID: s.FSID, Observer: observer, Tuner: stopper}
+	if s.engine != nil && s.connected == cluster && until.IsZero() {
 		return nil
 	}
-	s.connected, s.closed = to, false
+	s.connected, s.closed = cluster, false
 	session := s.Session
-	s.engine = s.newEngine(to, s.Guard, until, func(step tuning.Step) error {
+	s.engine = s.newEngine(cluster, s.Guard, until, func(step tuning.Step) error {
 		if step == tuning.StepOriginalSent {
 			session.noupUnsetAt = s.Now()
 		}
@@ -305,9 +305,9 @@ func (s Stopper) connect(ctx context.Context, until time.Time) error {
 }
 
 // newEngine returns the tuning.Engine that sets and unsets noup in a cluster.
-func (o Operator) newEngine(to tuning.Cluster, guard tuning.Guard, until time.Time, reached func(tuning.Step) error) *tuning.Engine {
-	return tuning.NewEngine(o.Ceph, to, tuning.Options{
-		Store: o.journals(to.Observer), Guard: guard,
+func (o Operator) newEngine(cluster tuning.Cluster, guard tuning.Guard, until time.Time, reached func(tuning.Step) error) *tuning.Engine {
+	return tuning.NewEngine(o.Ceph, cluster, tuning.Options{
+		Store: o.journals(cluster.Observer), Guard: guard,
 		Writer: o.Writer, Doubts: o.Doubts, Now: o.Now, Until: until, Reached: reached,
 	})
 }

@@ -106,24 +106,24 @@ func (s *Series) columns() [3]*[]float64 {
 // gather appends one whole second to s. It computes the second from the intervals of another series, and
 // skips the intervals before the given index. It appends nothing unless the intervals cover the second. If
 // nothing completed in the second, gather removes the latencies of all seconds from s.
-func (s *Series) gather(from *Series, first int, second float64) {
+func (s *Series) gather(source *Series, first int, second float64) {
 	var covered, operations, bytes, latency, weight float64
-	for i := first; i < from.Len() && from.StartSeconds[i] < second+1; i++ {
-		share := math.Min(from.EndSeconds[i], second+1) - math.Max(from.StartSeconds[i], second)
+	for i := first; i < source.Len() && source.StartSeconds[i] < second+1; i++ {
+		share := math.Min(source.EndSeconds[i], second+1) - math.Max(source.StartSeconds[i], second)
 		if share <= 0 {
 			continue
 		}
 		covered += share
 		w := share
-		if from.OperationsPerSecond != nil {
-			operations += share * from.OperationsPerSecond[i]
-			w = share * from.OperationsPerSecond[i]
+		if source.OperationsPerSecond != nil {
+			operations += share * source.OperationsPerSecond[i]
+			w = share * source.OperationsPerSecond[i]
 		}
-		if from.BytesPerSecond != nil {
-			bytes += share * from.BytesPerSecond[i]
+		if source.BytesPerSecond != nil {
+			bytes += share * source.BytesPerSecond[i]
 		}
-		if from.MeanLatencySeconds != nil {
-			latency += w * from.MeanLatencySeconds[i]
+		if source.MeanLatencySeconds != nil {
+			latency += w * source.MeanLatencySeconds[i]
 			weight += w
 		}
 	}
@@ -132,10 +132,10 @@ func (s *Series) gather(from *Series, first int, second float64) {
 	}
 	s.StartSeconds = append(s.StartSeconds, second)
 	s.EndSeconds = append(s.EndSeconds, second+1)
-	if from.OperationsPerSecond != nil {
+	if source.OperationsPerSecond != nil {
 		s.OperationsPerSecond = append(s.OperationsPerSecond, operations/covered)
 	}
-	if from.BytesPerSecond != nil {
+	if source.BytesPerSecond != nil {
 		s.BytesPerSecond = append(s.BytesPerSecond, bytes/covered)
 	}
 	if weight == 0 {

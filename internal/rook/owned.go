@@ -96,8 +96,8 @@ func (c ownedConfig) options() map[string]map[string]string {
 		all[section][strings.NewReplacer(" ", "_", "-", "_").Replace(option)] = value
 	}
 	for section, options := range c.Spec.CephConfigFromSecret {
-		for option, from := range options {
-			set(section, option, fmt.Sprintf("the value of %[2]s in Secret %[1]s", from.Name, from.Key))
+		for option, source := range options {
+			set(section, option, fmt.Sprintf("the value of %[2]s in Secret %[1]s", source.Name, source.Key))
 		}
 	}
 	for section, options := range c.Spec.CephConfig {

@@ -134,10 +134,10 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns those rows of a task whose number equals or exceeds the parameter from, as many as fit into
+// course returns those rows of a task whose number equals or exceeds the parameter first, as many as fit into
 // an answer. Of the earlier rows, it drops the histograms of those whose number is below the parameter
 // received, because the manager has these rows.
-func (s *session) course(id string, received, from int) (answeredCourse, *Error) {
+func (s *session) course(id string, received, first int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, err := s.find(id)
@@ -146,12 +146,12 @@ func (s *session) course(id string, received, from int) (answeredCourse, *Error)
 		return answeredCourse{}, err
 	case e.since.IsZero():
 		return answeredCourse{}, refuse(NotReady, "the engine of task %s does not run yet", id)
-	case from < 0 || from > len(e.course):
-		return answeredCourse{}, refuse(Invalid, "task %s has %d rows, and none at %d", id, len(e.course), from)
+	case first < 0 || first > len(e.course):
+		return answeredCourse{}, refuse(Invalid, "task %s has %d rows, and none at %d", id, len(e.course), first)
 	}
-	e.drop(min(received, from))
-	rows := answerOf(e.course[from:])
-	answer := answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}
+	e.drop(min(received, first))
+	rows := answerOf(e.course[first:])
+	answer := answeredCourse{Rows: append([]result.Second{}, rows...), More: first+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}
 	e.cpu.addTo(&answer.Usage)
 	return answer, nil
 }
@@ -167,12 +167,12 @@ func (e *entry) drop(received int) {
 }
 
 // Course implements [Client]. It sends further requests until it has all rows.
-func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
+func (c *client) Course(ctx context.Context, id string, first int) (Course, error) {
 	signalled, known := c.startOf(id)
 	if !known {
 		return Course{}, refuse(NotReady, "this manager has not started task %s", id)
 	}
-	got := gathering{client: c, id: id, signalled: signalled, from: from, course: Course{Held: c.memory.Hold()}}
+	got := gathering{client: c, id: id, signalled: signalled, first: first, course: Course{Held: c.memory.Hold()}}
 	for more := true; more; {
 		var err error
 		if more, err = got.next(ctx); err != nil {
@@ -188,7 +188,7 @@ type gathering struct {
 	client    *client
 	id        string
 	signalled time.Time // when the manager sent the start signal
-	from      int
+	first     int
 
 	course Course
 	ended  int64 // end of the last row
@@ -199,8 +199,8 @@ type gathering struct {
 func (g *gathering) next(ctx context.Context) (more bool, err error) {
 	var answer answeredCourse
 	var arrived time.Time // Taken before decoding, which takes a while if several clients answer simultaneously.
-	sent, next := time.Now(), g.from+len(g.course.Rows)
-	path := taskPath(g.id, "/course?"+url.Values{"from": {strconv.Itoa(next)}, "received": {strconv.Itoa(g.from)}}.Encode())
+	sent, next := time.Now(), g.first+len(g.course.Rows)
+	path := taskPath(g.id, "/course?"+url.Values{"from": {strconv.Itoa(next)}, "received": {strconv.Itoa(g.first)}}.Encode())
 	err = g.client.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error {
 		arrived = time.Now()
 		room := min(maxRows(arrived.Sub(g.signalled))-next, maxSecondsAnswer)
@@ -228,7 +228,7 @@ func (g *gathering) add(answer answeredCourse, arrived time.Time) error {
 	if running < 0 || running > elapsed+maxClockError {
 		return violation("it says that task %s has been running for %v, and it was started %v ago", g.id, running, elapsed.Round(time.Millisecond))
 	}
-	if n := g.from + len(g.course.Rows) + len(answer.Rows); len(answer.Rows) > maxSecondsAnswer || n > maxRows(elapsed) {
+	if n := g.first + len(g.course.Rows) + len(answer.Rows); len(answer.Rows) > maxSecondsAnswer || n > maxRows(elapsed) {
 		return violation("it has %d rows of task %s after %v, %d of them in one answer", n, g.id, elapsed.Round(time.Second), len(answer.Rows))
 	}
 	for i := range answer.Rows {

@@ -172,12 +172,12 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	defer stdout.Close() //nolint:errcheck // The file was read already, and is removed next.
 	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
 	var restorer parse.Restorer
-	to := io.MultiWriter(bounded, r.output.stdout)
+	writer := io.MultiWriter(bounded, r.output.stdout)
 	if format, _ := engine.Lookup(m.Format); m.Snapshots && format.NewRestorer != nil {
-		restorer = format.NewRestorer(to)
-		to = restorer
+		restorer = format.NewRestorer(writer)
+		writer = restorer
 	}
-	if err := r.runTool(ctx, dir, to); err != nil {
+	if err := r.runTool(ctx, dir, writer); err != nil {
 		return err
 	}
 	if restorer != nil {
@@ -199,11 +199,11 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
 	defer stop()
 	cpu := newMeter(r.cgroup, r.proc)
-	to := []io.Writer{stdout}
+	writers := []io.Writer{stdout}
 	if watched := r.watched(); watched != nil {
-		to = append(to, watched)
+		writers = append(writers, watched)
 	}
-	p, err := r.start(ctx, m.Command, dir, io.MultiWriter(to...), r.output.stderr)
+	p, err := r.start(ctx, m.Command, dir, io.MultiWriter(writers...), r.output.stderr)
 	if err != nil {
 		return err
 	}

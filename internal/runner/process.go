@@ -82,8 +82,8 @@ func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *proc
 		return nil, err
 	}
 	p.since = time.Now()
-	for i, to := range writers {
-		p.copies.Go(func() { _, _ = io.Copy(to, p.pipes[i]) }) // The writers do not fail. If reading the pipe fails, the copy ends.
+	for i, writer := range writers {
+		p.copies.Go(func() { _, _ = io.Copy(writer, p.pipes[i]) }) // The writers do not fail. If reading the pipe fails, the copy ends.
 	}
 	go func() {
 		defer close(p.exited)

@@ -50,11 +50,11 @@ type Client interface {
 	Start(ctx context.Context, id string) (Started, error)
 	// Cancel cancels a task, unless the task has already ended.
 	Cancel(ctx context.Context, id string) error
-	// Course returns the rows of a task: what its engine did, second by second. The parameter from is the
+	// Course returns the rows of a task: what its engine did, second by second. The parameter first is the
 	// number of the first row to return; numbers count from 0. If the engine does not report counts for each
 	// second, Course returns no rows. It works while the engine runs and afterwards. The caller releases
 	// Course.Held.
-	Course(ctx context.Context, id string, from int) (Course, error)
+	Course(ctx context.Context, id string, first int) (Course, error)
 	// Report returns the report of a task that has ended.
 	Report(ctx context.Context, id string) (*task.Report, error)
 	// Finish cancels the running task, and ends the runner with exit code 0.

@@ -144,13 +144,13 @@ func (s *server) getReport(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) getCourse(w http.ResponseWriter, r *http.Request) {
-	from, err := strconv.Atoi(r.FormValue("from"))
+	first, err := strconv.Atoi(r.FormValue("from"))
 	received, receivedErr := strconv.Atoi(r.FormValue("received"))
 	if err := errors.Join(err, receivedErr); err != nil {
 		answerError(w, refuse(Invalid, "want from=ROW and received=ROW: %v", err))
 		return
 	}
-	rows, refused := s.course(r.PathValue("id"), received, from)
+	rows, refused := s.course(r.PathValue("id"), received, first)
 	answerEither(w, rows, refused)
 }
 

@@ -142,8 +142,8 @@ func (p Preparer) Do(ctx context.Context, next Next, v View) (reconcile.Wait, er
 }
 
 // choose draws the OSDs of the pool.
-func (p Preparer) choose(from []ceph.OSDLocation) error {
-	chosen, err := placement.Choose(from, placement.RequestOf(p.Want))
+func (p Preparer) choose(locations []ceph.OSDLocation) error {
+	chosen, err := placement.Choose(locations, placement.RequestOf(p.Want))
 	if err != nil {
 		return err
 	}

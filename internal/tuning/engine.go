@@ -79,7 +79,7 @@ type Options struct {
 }
 
 // NewEngine returns an Engine for a cluster.
-func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
+func NewEngine(client Ceph, cluster Cluster, o Options) *Engine {
 	if o.Reached == nil {
 		o.Reached = func(Step) error { return nil }
 	}
@@ -87,7 +87,7 @@ func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 		o.Doubts = &Doubts{}
 	}
 	return &Engine{
-		ceph: to, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer,
+		ceph: client, cluster: cluster, store: o.Store, guard: o.Guard, writer: o.Writer,
 		kubernetes: o.Kubernetes, now: o.Now, until: o.Until, reached: o.Reached, doubts: o.Doubts,
 	}
 }
@@ -388,39 +388,39 @@ func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, cha
 // set verifies the lock and sends a value to Ceph. The argument `original` says that the value is the
 // setting's original in the journal: no bounds apply to such a value. If the key lacks the caps, the error is
 // a *DeniedError.
-func (e *Engine) set(ctx context.Context, setting Setting, to cephvalue.Value, original bool) error {
+func (e *Engine) set(ctx context.Context, setting Setting, wanted cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
 	}
 	fence.Restores = original
-	return e.send(ctx, fence, setting, to)
+	return e.send(ctx, fence, setting, wanted)
 }
 
-func (e *Engine) send(ctx context.Context, fence ceph.Fence, setting Setting, to cephvalue.Value) error {
-	err := e.sendVerb(ctx, fence, setting, to)
+func (e *Engine) send(ctx context.Context, fence ceph.Fence, setting Setting, wanted cephvalue.Value) error {
+	err := e.sendVerb(ctx, fence, setting, wanted)
 	if ceph.Unsure(err) {
 		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))
 	}
 	return denied(err, setting, e.cluster.Tuner)
 }
 
-func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, setting Setting, to cephvalue.Value) error {
-	connection, value := e.cluster.Tuner, to.Text
+func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, setting Setting, wanted cephvalue.Value) error {
+	connection, value := e.cluster.Tuner, wanted.Text
 	switch {
 	case setting.Kind == KindBalancer:
-		return e.ceph.SetBalancer(ctx, connection, fence, to.Text == yes)
+		return e.ceph.SetBalancer(ctx, connection, fence, wanted.Text == yes)
 	case setting.Kind == KindScrubFlag:
-		return e.ceph.SetFlag(ctx, connection, fence, setting.Option, to.Set)
+		return e.ceph.SetFlag(ctx, connection, fence, setting.Option, wanted.Set)
 	case setting.Kind == KindNoUp:
-		return e.ceph.SetNoUp(ctx, connection, fence, setting.OSD, to.Set)
+		return e.ceph.SetNoUp(ctx, connection, fence, setting.OSD, wanted.Set)
 	case setting.Kind == KindAutoscaler:
 		return e.ceph.SetPoolOption(ctx, connection, fence, setting.Pool, optionAutoscaler, value)
-	case setting.Kind == KindPoolOption && to.Set:
+	case setting.Kind == KindPoolOption && wanted.Set:
 		return e.ceph.SetPoolOption(ctx, connection, fence, setting.Pool, setting.Option, value)
 	case setting.Kind == KindPoolOption:
 		return e.ceph.UnsetPoolOption(ctx, connection, fence, setting.Pool, setting.Option)
-	case to.Set:
+	case wanted.Set:
 		return e.ceph.SetConfig(ctx, connection, fence, setting.who(), setting.Option, value)
 	default:
 		return e.ceph.RemoveConfig(ctx, connection, fence, setting.who(), setting.Option)
@@ -434,24 +434,24 @@ func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
 
 // ReadFacts reads the facts that the settings need. It does not read other facts, because they may be
 // unavailable: for example, the balancer's state cannot be read without an active ceph-mgr.
-func ReadFacts(ctx context.Context, from ceph.Client, connection ceph.Connection, settings []Setting) (Facts, error) {
+func ReadFacts(ctx context.Context, client ceph.Client, connection ceph.Connection, settings []Setting) (Facts, error) {
 	var facts Facts
 	var err error
 	needs := func(kinds ...Kind) bool {
 		return slices.ContainsFunc(settings, func(s Setting) bool { return slices.Contains(kinds, s.Kind) })
 	}
 	if needs(KindPoolOption, KindAutoscaler, KindScrubFlag, KindNoUp) {
-		if facts.OSDMap, err = from.OSDMap(ctx, connection); err != nil {
+		if facts.OSDMap, err = client.OSDMap(ctx, connection); err != nil {
 			return Facts{}, err
 		}
 	}
 	if needs(KindConfig) {
-		if facts.Config, err = from.ConfigDump(ctx, connection); err != nil {
+		if facts.Config, err = client.ConfigDump(ctx, connection); err != nil {
 			return Facts{}, err
 		}
 	}
 	if needs(KindBalancer) {
-		if facts.Balancer, err = from.Balancer(ctx, connection); err != nil {
+		if facts.Balancer, err = client.Balancer(ctx, connection); err != nil {
 			return Facts{}, err
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // ExistingPools, and set the options of a scratch pool that settings.SwitchesInPool allows, without an entry
 // in Options. The controller makes further checks. The sidecar relies on only one of them: for a command that
 // unsets an option, the controller alone checks the value that then takes effect.
-func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
-	known := &helps{from: from, byOption: map[string]ceph.OptionHelp{}}
+func Permit(allowed *settings.Settings, client ceph.Client) ceph.Permit {
+	known := &helps{client: client, byOption: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, connection ceph.Connection, s ceph.Setting) error {
 		setting := Setting{Kind: KindConfig, Mask: s.Who.Mask, Option: s.Option}
 		if s.Pool != "" {
@@ -42,11 +42,11 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 }
 
 // refusal says why a value is not allowed in a cluster; "" if it is allowed.
-func refusal(setting Setting, to cephvalue.Value, known Known, cluster settings.Cluster) string {
-	if setting.Kind == KindPoolOption && setting.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(setting.Pool) {
+func refusal(setting Setting, value cephvalue.Value, known Known, cluster settings.Cluster) string {
+	if setting.Kind == KindPoolOption && setting.Option == optionAutoscaler && value == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(setting.Pool) {
 		return "" // A sweep turns the autoscaler off while it varies pg_num.
 	}
-	w := request{setting: setting, values: []cephvalue.Value{to}}
+	w := request{setting: setting, values: []cephvalue.Value{value}}
 	if can, _ := settings.SwitchesInPool(setting.Option); can && settings.IsScratchPool(setting.Pool) {
 		return first(takesValues(w, known, Permissions{Cluster: cluster})) // A session may switch options of its scratch pool.
 	}
@@ -55,7 +55,7 @@ func refusal(setting Setting, to cephvalue.Value, known Known, cluster settings.
 			return reason
 		}
 	}
-	if !to.Set {
+	if !value.Set {
 		return ""
 	}
 	return first(keepsTheBounds(w, known, Permissions{Cluster: cluster}))
@@ -71,7 +71,7 @@ func first(problems []Problem) string {
 
 // helps caches Ceph's help for options. The key of the map is the monitors' addresses and the option.
 type helps struct {
-	from     ceph.Client
+	client   ceph.Client
 	mu       sync.Mutex
 	byOption map[string]ceph.OptionHelp
 }
@@ -85,7 +85,7 @@ func (h *helps) lookUp(ctx context.Context, connection ceph.Connection, setting 
 	help, ok := h.byOption[key]
 	h.mu.Unlock()
 	if !ok {
-		asked, err := h.from.ConfigHelp(ctx, connection, setting.Option)
+		asked, err := h.client.ConfigHelp(ctx, connection, setting.Option)
 		if err != nil {
 			return Known{}, errors.Join(fmt.Errorf("ask for the allowed values of %s", setting.Option), err)
 		}

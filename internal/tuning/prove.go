@@ -191,8 +191,8 @@ func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 // running OSDs; in a large cluster it asks a sample, which depends on the argument `turn`. Prove changes
 // nothing and can be repeated. Repeat it after InertUnproven, because ceph-mgr may know a new value only some
 // seconds after the change.
-func Prove(ctx context.Context, from ceph.Client, connection ceph.Connection, want []Change, known Known, turn int) (Proof, error) {
-	facts, err := ReadFacts(ctx, from, connection, SettingsOf(want))
+func Prove(ctx context.Context, client ceph.Client, connection ceph.Connection, want []Change, known Known, turn int) (Proof, error) {
+	facts, err := ReadFacts(ctx, client, connection, SettingsOf(want))
 	if err != nil {
 		return Proof{}, err
 	}
@@ -208,7 +208,7 @@ func Prove(ctx context.Context, from ceph.Client, connection ceph.Connection, wa
 	if len(options) == 0 {
 		return Proof{Inert: lostValues(want, known)}, nil
 	}
-	running, err := from.RunningConfig(ctx, connection, osdsToAsk(known.OSDs, shadows, turn), append(options, optionLocation))
+	running, err := client.RunningConfig(ctx, connection, osdsToAsk(known.OSDs, shadows, turn), append(options, optionLocation))
 	if err != nil {
 		return Proof{}, err
 	}

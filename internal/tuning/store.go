@@ -253,11 +253,11 @@ func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 // removals returns the stores in the order of a removal, which is the reverse of the order in Save. In the
 // order of Save, a crash between two removals would leave a copy only in the second store. Readers of the
 // first store would not see that copy, so no process would remove it.
-func removals(from Store) []Store {
-	if both, ok := from.(*Mirrored); ok {
+func removals(store Store) []Store {
+	if both, ok := store.(*Mirrored); ok {
 		return []Store{both.second, both.first}
 	}
-	return []Store{from}
+	return []Store{store}
 }
 
 // Newest chooses between two copies of a journal. A nil argument is a missing copy.

@@ -398,9 +398,9 @@ func withPrefix(names []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
-func remove(from map[string][]string, place string, gone ...string) {
-	if names, there := from[place]; there {
-		from[place] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(gone, name) })
+func remove(stored map[string][]string, place string, gone ...string) {
+	if names, there := stored[place]; there {
+		stored[place] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(gone, name) })
 	}
 }
 

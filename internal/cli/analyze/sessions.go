@@ -160,12 +160,12 @@ func (r *replayed) write(w io.Writer, form string) error {
 	case "yaml":
 		return writeYAML(w, r)
 	}
-	to, as := terminal.WriteString, medium.Line
+	write, as := terminal.WriteString, medium.Line
 	table := func(out *strings.Builder, header []string, rows [][]string) {
 		terminal.WriteTable(out, terminal.Columns(w), header, rows)
 	}
 	if form == "markdown" {
-		to, as = io.WriteString, medium.Markdown
+		write, as = io.WriteString, medium.Markdown
 		table = func(out *strings.Builder, header []string, rows [][]string) {
 			out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
 		}
@@ -178,7 +178,7 @@ func (r *replayed) write(w io.Writer, form string) error {
 	if r.Summary != "" {
 		out.WriteString(medium.Format(as, "\n%s\n", r.Summary))
 	}
-	_, err := to(w, out.String())
+	_, err := write(w, out.String())
 	return err
 }
 

@@ -222,13 +222,13 @@ func isKind(word string) bool {
 	return known
 }
 
-func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
+func (o *options) run(ctx context.Context, source reader, out io.Writer) error {
 	var sides [2]side
 	var err error
 	for i, arg := range o.sides {
 		// A gate needs all sessions of its reference, the first side, unless the argument names a session or a run.
 		all := i == 0 && o.regression != nil && arg.runID == "" && arg.number == 0
-		if sides[i], err = from.find(ctx, arg, all); err != nil {
+		if sides[i], err = source.find(ctx, arg, all); err != nil {
 			return err
 		}
 	}

@@ -62,11 +62,11 @@ func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) 
 
 // object reads a benchmark and the results of one session, or of all sessions, from a cluster.
 func (r reader) object(ctx context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
-	from, namespace, err := r.connect()
+	source, namespace, err := r.connect()
 	if err != nil {
 		return side{}, nil, err
 	}
-	o, err := object.Get(ctx, from, object.Benchmark(), client.ObjectKey{Namespace: namespace, Name: arg.name})
+	o, err := object.Get(ctx, source, object.Benchmark(), client.ObjectKey{Namespace: namespace, Name: arg.name})
 	if err != nil {
 		return side{}, nil, err
 	}
@@ -76,9 +76,9 @@ func (r reader) object(ctx context.Context, arg argument, all bool) (side, []cor
 	}
 	var maps []corev1.ConfigMap
 	if all {
-		maps, err = results.KeptSessions(ctx, from, b)
+		maps, err = results.KeptSessions(ctx, source, b)
 	} else {
-		maps, err = results.Kept(ctx, from, b, arg.runID)
+		maps, err = results.Kept(ctx, source, b, arg.runID)
 	}
 	return side{name: arg.typed, benchmark: b}, maps, err
 }

@@ -48,7 +48,7 @@ func NewCommand(program string) *cobra.Command {
 }
 
 func newCommand(program string, connect object.Connect) *cobra.Command {
-	to := ""
+	path := ""
 	cmd := &cobra.Command{
 		Use:               "export ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:             "Write a sweep, or a benchmark with its results, into a file",
@@ -66,17 +66,17 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if to == "" {
+			if path == "" {
 				_, err = terminal.ForFile(cmd.OutOrStdout()).Write(text)
 				return err
 			}
-			if err := wholefile.Write(to, text); err != nil {
+			if err := wholefile.Write(path, text); err != nil {
 				return fmt.Errorf("writing the export: %w", err)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of standard output")
+	cmd.Flags().StringVar(&path, "to", "", "file to write, instead of standard output")
 	return cmd
 }
 

@@ -22,17 +22,17 @@ const LabelName = "app.kubernetes.io/name"
 const flagNamespaces = "--namespaces="
 
 // Operators returns the Deployments of the operator in a namespace; more than one is a mistake.
-func Operators(ctx context.Context, from client.Reader, namespace string) ([]appsv1.Deployment, error) {
+func Operators(ctx context.Context, reader client.Reader, namespace string) ([]appsv1.Deployment, error) {
 	list := &appsv1.DeploymentList{}
-	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{LabelName: "cephtune", settings.LabelComponent: "manager"})
+	err := reader.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{LabelName: "cephtune", settings.LabelComponent: "manager"})
 	return list.Items, err
 }
 
 // CheckNamespace returns an error if the operator does not watch a namespace. The error lists the namespaces that it
 // watches. The result is nil if that cannot be known: most users may not read the operator's Deployment, and an
 // operator without the flag watches all namespaces.
-func CheckNamespace(ctx context.Context, from client.Reader, namespace string) error {
-	operators, err := Operators(ctx, from, OperatorNamespace)
+func CheckNamespace(ctx context.Context, reader client.Reader, namespace string) error {
+	operators, err := Operators(ctx, reader, OperatorNamespace)
 	if err != nil || len(operators) != 1 {
 		return nil //nolint:nilerr // The docstring says why.
 	}

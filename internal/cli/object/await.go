@@ -65,11 +65,11 @@ func Unfinishedf(reason error, format string, args ...any) error {
 // exists, it calls look(nil). It returns the errors Forbidden and Unauthorized at once. After any other error,
 // it tries again, unless no request has succeeded for pace.Deadline. If the context ends, it returns
 // [ErrTimeout] or [ErrInterrupted].
-func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
+func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()
 	for {
-		now, err := fetch(ctx, from, kind, key, uid)
+		now, err := fetch(ctx, reader, kind, key, uid)
 		switch {
 		case ctx.Err() != nil:
 			return Early(ctx)
@@ -90,9 +90,9 @@ func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, 
 }
 
 // fetch returns nil if the object no longer exists, or if its UID has changed.
-func fetch(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey, uid types.UID) (client.Object, error) {
+func fetch(ctx context.Context, reader client.Reader, kind Kind, key client.ObjectKey, uid types.UID) (client.Object, error) {
 	o := kind.New()
-	err := from.Get(ctx, key, o)
+	err := reader.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) || err == nil && o.GetUID() != uid {
 		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}

@@ -92,10 +92,10 @@ func choose(word, name string) (Kind, string, error) {
 
 // KindNamed returns the kind of the object that has a name. It fails if neither a sweep nor a benchmark has
 // that name, or if both have it.
-func KindNamed(ctx context.Context, from client.Reader, key client.ObjectKey) (Kind, error) {
+func KindNamed(ctx context.Context, reader client.Reader, key client.ObjectKey) (Kind, error) {
 	var found []Kind
 	for _, kind := range Kinds() {
-		switch err := from.Get(ctx, key, kind.New()); {
+		switch err := reader.Get(ctx, key, kind.New()); {
 		case meta.IsNoMatchError(err):
 			return Kind{}, Unknown(kind)
 		case err == nil:
@@ -115,15 +115,15 @@ func KindNamed(ctx context.Context, from client.Reader, key client.ObjectKey) (K
 
 // Get reads an object. The kind may be empty, see [KindNamed]. If the object or its kind does not exist, the error
 // says what to do.
-func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
+func Get(ctx context.Context, reader client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
 	if kind.New == nil {
 		var err error
-		if kind, err = KindNamed(ctx, from, key); err != nil {
+		if kind, err = KindNamed(ctx, reader, key); err != nil {
 			return nil, err
 		}
 	}
 	o := kind.New()
-	switch err := from.Get(ctx, key, o); {
+	switch err := reader.Get(ctx, key, o); {
 	case meta.IsNoMatchError(err):
 		return nil, Unknown(kind)
 	case apierrors.IsNotFound(err):

@@ -54,7 +54,7 @@ const examples = `  # A sweep, to look at in a browser
 
 type options struct {
 	file   string
-	to     string
+	path   string
 	output string
 }
 
@@ -90,7 +90,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file to read, instead of the cluster; - is standard input")
-	flags.StringVar(&o.to, "to", "", "file to write, instead of standard output; its ending chooses the format")
+	flags.StringVar(&o.path, "to", "", "file to write, instead of standard output; its ending chooses the format")
 	kube.AddOutput(cmd, &o.output, outputs()...)
 	return cmd
 }
@@ -110,34 +110,34 @@ func (o *options) check(args []string) error {
 
 // choose sets the format to that of the name after --to, unless -o names one. It refuses two formats.
 func (o *options) choose(named bool) error {
-	ending := strings.ToLower(filepath.Ext(o.to))
+	ending := strings.ToLower(filepath.Ext(o.path))
 	if ending == "" {
 		return nil
 	}
 	format, known := map[string]string{".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".csv": "csv"}[ending]
 	switch {
 	case !named && !known:
-		return exit.UsageErrorf("--to %s: no format has the ending %s: end the name with .html, .md or .csv, or name the format with -o", o.to, ending)
+		return exit.UsageErrorf("--to %s: no format has the ending %s: end the name with .html, .md or .csv, or name the format with -o", o.path, ending)
 	case !named:
 		o.output = format
 	case known && format != o.output, slices.Contains([]string{".json", ".yaml", ".yml", ".pdf"}, ending):
-		return exit.UsageErrorf("--to %s and -o %s are two formats: remove -o, or change the ending %s", o.to, o.output, ending)
+		return exit.UsageErrorf("--to %s and -o %s are two formats: remove -o, or change the ending %s", o.path, o.output, ending)
 	}
 	return nil
 }
 
 // make makes the report in memory, because an incomplete file would look like a complete one.
 func (o *options) make(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) ([]byte, error) {
-	from, err := o.find(ctx, connect, args, stdin)
+	input, err := o.find(ctx, connect, args, stdin)
 	if err != nil {
 		return nil, err
 	}
 	var made *document.Document
-	switch found := from.object.(type) {
+	switch found := input.object.(type) {
 	case *v1alpha1.CephTuningSweep:
-		made, err = document.Sweep(found, document.RunsOf(found, from.benchmarks), from.sessions...)
+		made, err = document.Sweep(found, document.RunsOf(found, input.benchmarks), input.sessions...)
 	case *v1alpha1.CephBenchmark:
-		made, err = document.Benchmark(found, from.runs)
+		made, err = document.Benchmark(found, input.runs)
 	default:
 		err = fmt.Errorf("got a %T", found)
 	}
@@ -174,25 +174,25 @@ func (o *options) find(ctx context.Context, connect object.Connect, args []strin
 	if err != nil {
 		return source{}, err
 	}
-	from := source{}
-	if from.object, err = object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+	input := source{}
+	if input.object, err = object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
 		return source{}, err
 	}
-	switch found := from.object.(type) {
+	switch found := input.object.(type) {
 	case *v1alpha1.CephTuningSweep:
-		if from.benchmarks, err = results.OfSweep(ctx, c, found); err != nil {
+		if input.benchmarks, err = results.OfSweep(ctx, c, found); err != nil {
 			return source{}, err
 		}
 		var kept []corev1.ConfigMap
 		if kept, err = results.SessionsOf(ctx, c, found); err == nil {
-			from.sessions, err = archive.SessionsIn(found, kept)
+			input.sessions, err = archive.SessionsIn(found, kept)
 		}
 	case *v1alpha1.CephBenchmark:
 		if found.Status.StartTime != nil {
-			from.runs, err = results.Runs(ctx, c, found, "")
+			input.runs, err = results.Runs(ctx, c, found, "")
 		}
 	}
-	return from, err
+	return input, err
 }
 
 // fromFile reads an object and its results from a file.
@@ -201,38 +201,38 @@ func fromFile(path string, stdin io.Reader) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	from := source{}
-	if from.object, err = manifest.Main(path, all); err != nil {
+	input := source{}
+	if input.object, err = manifest.Main(path, all); err != nil {
 		return source{}, err
 	}
 	var kept, maps []corev1.ConfigMap
 	for _, item := range all {
 		switch item := item.(type) {
 		case *v1alpha1.CephBenchmark:
-			from.benchmarks = append(from.benchmarks, item)
+			input.benchmarks = append(input.benchmarks, item)
 		case *corev1.ConfigMap:
 			maps = append(maps, *item)
-			if b, ok := from.object.(*v1alpha1.CephBenchmark); ok && item.Labels[archive.LabelSession] == archive.Session(b) {
+			if b, ok := input.object.(*v1alpha1.CephBenchmark); ok && item.Labels[archive.LabelSession] == archive.Session(b) {
 				kept = append(kept, *item)
 			}
 		}
 	}
-	if s, ok := from.object.(*v1alpha1.CephTuningSweep); ok {
-		from.sessions, err = archive.SessionsIn(s, maps)
-		return from, err
+	if s, ok := input.object.(*v1alpha1.CephTuningSweep); ok {
+		input.sessions, err = archive.SessionsIn(s, maps)
+		return input, err
 	}
-	if b, ok := from.object.(*v1alpha1.CephBenchmark); ok {
-		from.runs, err = results.Read(b, kept)
+	if b, ok := input.object.(*v1alpha1.CephBenchmark); ok {
+		input.runs, err = results.Read(b, kept)
 	}
-	return from, err
+	return input, err
 }
 
 func (o *options) write(text []byte, out io.Writer) error {
-	if o.to == "" {
+	if o.path == "" {
 		_, err := out.Write(text)
 		return err
 	}
-	if err := wholefile.Write(o.to, text); err != nil {
+	if err := wholefile.Write(o.path, text); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil

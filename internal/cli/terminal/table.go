@@ -133,13 +133,13 @@ func partsOf(text string, whole bool) []string {
 			parts[last] += word
 			continue
 		}
-		from := 0
+		begin := 0
 		for i := 1; i < len(word)-shortRest && !whole; i++ {
 			if strings.IndexByte(breakAfter, word[i-1]) >= 0 {
-				parts, from = append(parts, word[from:i]), i
+				parts, begin = append(parts, word[begin:i]), i
 			}
 		}
-		parts = append(parts, word[from:])
+		parts = append(parts, word[begin:])
 	}
 	return parts
 }

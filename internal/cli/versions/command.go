@@ -55,7 +55,7 @@ type cluster interface {
 	kubernetes
 }
 
-func newCommand(program string, from cluster) *cobra.Command {
+func newCommand(program string, connection cluster) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "version",
@@ -69,7 +69,7 @@ func newCommand(program string, from cluster) *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return o.run(ctx, from, cmd.OutOrStdout())
+			return o.run(ctx, connection, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -80,10 +80,10 @@ func newCommand(program string, from cluster) *cobra.Command {
 	return cmd
 }
 
-func (o *options) run(ctx context.Context, from cluster, out io.Writer) error {
+func (o *options) run(ctx context.Context, connection cluster, out io.Writer) error {
 	found := &versions{Client: version.Version()}
 	if !o.client {
-		if err := found.read(ctx, from, o.operator); err != nil {
+		if err := found.read(ctx, connection, o.operator); err != nil {
 			return err
 		}
 	}

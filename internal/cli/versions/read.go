@@ -52,12 +52,12 @@ type kubernetes interface {
 
 // read reads all versions. It fails only if it cannot connect, if the API server does not return its version,
 // or if the context ends; it records other errors in Unknown.
-func (v *versions) read(ctx context.Context, from cluster, operator string) error {
-	c, _, err := from.Connect()
+func (v *versions) read(ctx context.Context, connection cluster, operator string) error {
+	c, _, err := connection.Connect()
 	if err != nil {
 		return err
 	}
-	if v.Kubernetes, err = from.ServerVersion(); err != nil {
+	if v.Kubernetes, err = connection.ServerVersion(); err != nil {
 		return fmt.Errorf("asking the API server for its version: %w", err)
 	}
 	v.readAPI(ctx, c)

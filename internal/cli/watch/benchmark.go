@@ -17,7 +17,7 @@ import (
 
 // writeBenchmark writes the outcome of a benchmark: its headline, the reason if it is stalled, and, if
 // results are kept, the output of `kubectl cephtune results`.
-func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
+func writeBenchmark(ctx context.Context, reader client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
 	if b.Status.Headline != "" {
 		text += medium.Line(b.Status.Headline) + "\n"
@@ -30,7 +30,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 		return err
 	}
 	var details bytes.Buffer
-	if err := results.Write(ctx, from, client.ObjectKeyFromObject(b), &details); err != nil {
+	if err := results.Write(ctx, reader, client.ObjectKeyFromObject(b), &details); err != nil {
 		// Status has the outcome, even if the user may not read the details.
 		_, err = terminal.Printf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err

@@ -168,7 +168,7 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 		lines, with.logs = io.Discard, nil
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
-	shown := &screen{to: newOutput(lines), now: with.now}
+	shown := &screen{out: newOutput(lines), now: with.now}
 	f := follower{client: c, kind: o.kind, key: key, pace: with.pace}
 	quiet := shown.follow(ctx, c, with.logs)
 	object, err := f.follow(ctx, func(v view) (bool, error) {

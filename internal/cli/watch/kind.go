@@ -46,12 +46,12 @@ func benchmarkKind() kind {
 	return kind{
 		Kind: object.Benchmark(),
 		read: typed(viewOfBenchmark),
-		report: func(ctx context.Context, from client.Reader, o client.Object, w io.Writer) error {
+		report: func(ctx context.Context, reader client.Reader, o client.Object, w io.Writer) error {
 			b, ok := o.(*v1alpha1.CephBenchmark)
 			if !ok {
 				return fmt.Errorf("got a %T", o)
 			}
-			return writeBenchmark(ctx, from, w, b)
+			return writeBenchmark(ctx, reader, w, b)
 		},
 	}
 }

@@ -59,7 +59,7 @@ func tellEach(s *screen, clock *time.Time) {
 func TestLogPrintsFiguresEveryTenSeconds(t *testing.T) {
 	var out bytes.Buffer
 	clock := clitest.Morning(120)
-	tellEach(&screen{to: newOutput(&out), now: func() time.Time { return clock }}, &clock)
+	tellEach(&screen{out: newOutput(&out), now: func() time.Time { return clock }}, &clock)
 	want := `08:00:00  Running          0/3 runs  run 1: write-4m
 08:00:00  Running          0/3 runs  write-4m at 0s: 412 MiB/s, 103 IOPS, 155ms mean
 08:00:10  Running          0/3 runs  write-4m at 10s: 412 MiB/s, 103 IOPS, 155ms mean
@@ -75,7 +75,7 @@ The present speed is unknown: you may not
 func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 	var out bytes.Buffer
 	clock := clitest.Morning(120)
-	s := &screen{to: output{w: &out, width: func() int { return 200 }}, now: func() time.Time { return clock }}
+	s := &screen{out: output{w: &out, width: func() int { return 200 }}, now: func() time.Time { return clock }}
 	tellEach(s, &clock)
 	s.finish()
 	const again = "\r\x1b[K"

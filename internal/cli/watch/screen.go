@@ -45,7 +45,7 @@ const liveEvery = 10 * time.Second
 // screen shows successive views, and the clients' rate between them. Its methods may be
 // called concurrently, except explain and draw: their callers hold mu.
 type screen struct {
-	to  output
+	out output
 	now func() time.Time
 
 	mu    sync.Mutex
@@ -69,12 +69,12 @@ func (s *screen) show(v view) (done bool, err error) {
 	}
 	first := !s.begun
 	s.last, s.begun = v, true
-	width := s.to.width()
+	width := s.out.width()
 	switch {
 	case width > 0 && (first || v.line(time.Time{}) != before.line(time.Time{})):
 		err = s.draw(v, width, !first && v.landmark() != before.landmark())
 	case width == 0 && (first || v.news() != before.news()):
-		_, err = fmt.Fprintln(s.to.w, v.line(s.now()))
+		_, err = fmt.Fprintln(s.out.w, v.line(s.now()))
 	}
 	return v.end != endNone, err
 }
@@ -108,7 +108,7 @@ func (s *screen) clients() live.Subject {
 func (s *screen) showSpeed(subject live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	width := s.to.width()
+	width := s.out.width()
 	switch text := medium.Line(f.Text(subject.Objective)); {
 	case subject != s.last.clients:
 	case f.Unknown != "":
@@ -120,7 +120,7 @@ func (s *screen) showSpeed(subject live.Subject, f live.Figure) {
 		s.printed = s.now()
 		v := s.last
 		v.live = text
-		_, _ = fmt.Fprintln(s.to.w, v.liveLine(s.printed))
+		_, _ = fmt.Fprintln(s.out.w, v.liveLine(s.printed))
 	}
 }
 
@@ -131,10 +131,10 @@ func (s *screen) explain(text string, width int) {
 	}
 	s.unknown, s.figure = text, ""
 	if width == 0 {
-		_, _ = fmt.Fprintln(s.to.w, text)
+		_, _ = fmt.Fprintln(s.out.w, text)
 		return
 	}
-	_, _ = fmt.Fprintln(s.to.w, "\r\x1b[K"+text)
+	_, _ = fmt.Fprintln(s.out.w, "\r\x1b[K"+text)
 	_ = s.draw(s.last, width, false)
 }
 
@@ -151,7 +151,7 @@ func (s *screen) draw(v view, width int, below bool) error {
 		start = "\n"
 	}
 	s.open = true
-	_, err := fmt.Fprint(s.to.w, start+string(line))
+	_, err := fmt.Fprint(s.out.w, start+string(line))
 	return err
 }
 
@@ -160,7 +160,7 @@ func (s *screen) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {
-		_, _ = fmt.Fprintln(s.to.w) // The next write reports a closed output.
+		_, _ = fmt.Fprintln(s.out.w) // The next write reports a closed output.
 	}
 	s.open = false
 }

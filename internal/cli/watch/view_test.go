@@ -136,7 +136,7 @@ func course() []view {
 
 func TestALogHasALineForEachPieceOfNews(t *testing.T) {
 	var out bytes.Buffer
-	s := &screen{to: newOutput(&out), now: func() time.Time { return clitest.Morning(120) }}
+	s := &screen{out: newOutput(&out), now: func() time.Time { return clitest.Morning(120) }}
 	for _, v := range course() {
 		if done, err := s.show(v); done || err != nil {
 			t.Fatal(done, err)
@@ -155,7 +155,7 @@ func TestALogHasALineForEachPieceOfNews(t *testing.T) {
 
 func TestATerminalDrawsTheLastLineAgain(t *testing.T) {
 	var out bytes.Buffer
-	s := &screen{to: output{w: &out, width: func() int { return 51 }}, now: func() time.Time { return clitest.Morning(120) }}
+	s := &screen{out: output{w: &out, width: func() int { return 51 }}, now: func() time.Time { return clitest.Morning(120) }}
 	for _, v := range course() {
 		if _, err := s.show(v); err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ type closedPipe struct{}
 func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestShowFailsOnAClosedPipe(t *testing.T) {
-	s := &screen{to: newOutput(closedPipe{}), now: time.Now}
+	s := &screen{out: newOutput(closedPipe{}), now: time.Now}
 	if _, err := s.show(view{phase: "Running"}); err == nil {
 		t.Error("got no error: it would go on for hours")
 	}

@@ -26,8 +26,8 @@ const coursesAtATime = 4
 // Course calls the function take with the rows, one a second, of each client in a phase of a benchmark's first run. It
 // makes one call at a time. The first row of client i is the one with the number from[i]; numbers count from 0. The
 // error wraps [ErrNotMeasuring] if this process does not poll all clients, or if a client has not begun the phase.
-func (l *Sessions) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(client int, course runner.Course) error) error {
-	clients := l.clientsOf(benchmark, len(from))
+func (l *Sessions) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, first []int, take func(client int, course runner.Course) error) error {
+	clients := l.clientsOf(benchmark, len(first))
 	if clients == nil {
 		return fmt.Errorf("phase %s of benchmark %s: %w", phase, benchmark, ErrNotMeasuring)
 	}
@@ -38,7 +38,7 @@ func (l *Sessions) Course(ctx context.Context, benchmark types.NamespacedName, p
 	group.SetLimit(coursesAtATime)
 	for i, c := range clients {
 		group.Go(func() error {
-			course, err := c.Course(ctx, workload.TaskID(1, phase), from[i])
+			course, err := c.Course(ctx, workload.TaskID(1, phase), first[i])
 			if runner.HasCode(err, runner.NotFound) || runner.HasCode(err, runner.NotReady) {
 				err = fmt.Errorf("%w: %w", ErrNotMeasuring, err)
 			}

@@ -129,11 +129,11 @@ func (s *Session) LookBetweenRuns(between, strays bool) {
 }
 
 // StartWatch returns the watch that samples the cluster. The first call starts the watch.
-func (s *Session) StartWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
+func (s *Session) StartWatch(c ceph.Client, connect clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {
-		s.watch = clusterwatch.New(c, to, s.now, s.wake)
+		s.watch = clusterwatch.New(c, connect, s.now, s.wake)
 		go s.watch.Run(s.context)
 	}
 	return s.watch

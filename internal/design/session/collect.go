@@ -164,11 +164,11 @@ func (c *Collector) fold(g *gathered, record Record) error {
 		}
 		before -= latencies.bytes()
 	}
-	from := g.plain
+	first := g.plain
 	for ; g.plain < len(g.seconds) && one.mayPrecede(g.plain, record); g.plain++ {
 		g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
 	}
-	return c.charge(bytesOf(g.seconds[from:]) - before)
+	return c.charge(bytesOf(g.seconds[first:]) - before)
 }
 
 // Reaches reports whether a client has sent all rows that lie in the latest window of the record. A load generator with a

@@ -263,11 +263,11 @@ func (j *job) addPercentiles(merged *result.Result) {
 		for _, pair := range [][2]*result.Latency{
 			{d.Latency, dir.Latency}, {d.CompletionLatency, dir.CompletionLatency}, {d.SubmissionLatency, dir.SubmissionLatency},
 		} {
-			latency, from := pair[0], pair[1]
-			if latency == nil || from == nil || latency.Histogram != nil || latency.Moments.Count != from.Moments.Count || len(from.Percentiles) == 0 {
+			latency, source := pair[0], pair[1]
+			if latency == nil || source == nil || latency.Histogram != nil || latency.Moments.Count != source.Moments.Count || len(source.Percentiles) == 0 {
 				continue
 			}
-			latency.Percentiles = from.Percentiles
+			latency.Percentiles = source.Percentiles
 			merged.Warnings = slices.DeleteFunc(merged.Warnings, func(w result.Warning) bool {
 				return w.Code == result.WarnHistogramDropped && strings.HasPrefix(w.Message, string(d.Name)+":")
 			})

@@ -229,10 +229,10 @@ func (g *generator) inFlight() int {
 }
 
 // settled implements [schedule].
-func (g *generator) settled(row int, to time.Duration) bool {
+func (g *generator) settled(row int, end time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.unsettled[row] == 0 && g.timeline.due() >= to
+	return g.unsettled[row] == 0 && g.timeline.due() >= end
 }
 
 // waiting implements [schedule].

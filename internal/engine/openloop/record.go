@@ -108,7 +108,7 @@ type schedule interface {
 	// backlog returns the number of operations that are due, but not done.
 	backlog(now time.Duration) float64
 	// settled reports whether all operations that were due in a row, which ends at a time, are done.
-	settled(row int, to time.Duration) bool
+	settled(row int, end time.Duration) bool
 	// waiting passes each operation that was due in a span, and is not done, to a function.
 	waiting(from, to time.Duration, take func(write bool, due time.Duration))
 	// lateness returns the generator's own lateness in a row, and forgets it; nil if it is not recorded.
@@ -236,8 +236,8 @@ func (r *recorder) ramp(now time.Duration) {
 	}
 }
 
-func (r *recorder) closeRow(now, to time.Duration, g schedule) {
-	row := endedRow{number: r.rows, from: r.from, to: to, taken: time.Now().Add(to - now), done: map[result.DirectionName]work{}}
+func (r *recorder) closeRow(now, end time.Duration, g schedule) {
+	row := endedRow{number: r.rows, from: r.from, to: end, taken: time.Now().Add(end - now), done: map[result.DirectionName]work{}}
 	for name, s := range r.sides {
 		row.done[name] = s.row
 		s.total.operations += s.row.operations
@@ -246,9 +246,9 @@ func (r *recorder) closeRow(now, to time.Duration, g schedule) {
 	}
 	r.ended = append(r.ended, row)
 	if r.rows++; r.rows <= maxRows {
-		r.backlogs = append(r.backlogs, g.backlog(to))
+		r.backlogs = append(r.backlogs, g.backlog(end))
 	}
-	r.from = to
+	r.from = end
 }
 
 // printFirst writes a line with the oldest row that has ended, and adds the row to the series and the windows.
@@ -309,14 +309,14 @@ func (s *side) extend(row endedRow, t *tally, l *Load) {
 }
 
 // addWindow adds a row to the latency window, which ends with every windowRows-th row.
-func (s *side) addWindow(rows int, to float64, t *tally) {
+func (s *side) addWindow(rows int, end float64, t *tally) {
 	for i, n := range t.counts {
 		s.window.counts[i] += n
 	}
 	if rows%windowRows != 0 {
 		return
 	}
-	s.windows = append(s.windows, result.LatencyWindow{StartSeconds: to - windowRows, EndSeconds: to, Histogram: s.window.histogram()})
+	s.windows = append(s.windows, result.LatencyWindow{StartSeconds: end - windowRows, EndSeconds: end, Histogram: s.window.histogram()})
 	s.window = tally{}
 }
 

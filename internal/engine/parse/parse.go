@@ -138,7 +138,7 @@ type Format struct {
 	NewRestorer func(around io.Writer) Restorer
 	// AttachLogs adds the time series of log files to a result. The log files are in dir, and their names
 	// begin with prefix. AttachLogs is nil for a format whose log files, if any, are not read.
-	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
+	AttachLogs func(target *result.Result, dir fs.FS, prefix string) error
 }
 
 // Restorer keeps only the last cumulative report of the output that is written to it. Its Write never fails.

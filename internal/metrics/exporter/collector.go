@@ -82,14 +82,14 @@ func descriptions() map[string]*prometheus.Desc {
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+func (c *Collector) Describe(channel chan<- *prometheus.Desc) {
 	for _, d := range c.descriptions {
-		to <- d
+		channel <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (c *Collector) Collect(to chan<- prometheus.Metric) {
+func (c *Collector) Collect(channel chan<- prometheus.Metric) {
 	select {
 	case <-c.leads:
 	default:
@@ -102,7 +102,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		for i, v := range s.Labels {
 			values[i] = strings.ToValidUTF8(v, "\uFFFD")
 		}
-		to <- prometheus.MustNewConstMetric(c.descriptions[s.Name], prometheus.GaugeValue, s.Value, values...)
+		channel <- prometheus.MustNewConstMetric(c.descriptions[s.Name], prometheus.GaugeValue, s.Value, values...)
 	}
 }
 

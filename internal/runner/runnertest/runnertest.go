@@ -403,7 +403,7 @@ func (r *Runner) cancel(e *entry) {
 func (e *entry) endless() bool { return e.task.Measure != nil && e.task.Measure.UntilCancelled }
 
 // Course implements [runner.Client].
-func (r *Runner) Course(_ context.Context, id string, from int) (runner.Course, error) {
+func (r *Runner) Course(_ context.Context, id string, first int) (runner.Course, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.find(id)
@@ -412,11 +412,11 @@ func (r *Runner) Course(_ context.Context, id string, from int) (runner.Course, 
 		return runner.Course{}, r.answer(refuse(runner.NotFound, id))
 	case e.status.StartTime == nil:
 		return runner.Course{}, r.answer(refuse(runner.NotReady, id))
-	case from < 0 || from > len(e.script.Course):
+	case first < 0 || first > len(e.script.Course):
 		return runner.Course{}, r.answer(refuse(runner.Invalid, id))
 	}
 	began := *e.status.StartTime
-	return runner.Course{Rows: e.script.Course[from:], Began: runner.Started{NotBefore: began, NotAfter: began}}, r.answer(nil)
+	return runner.Course{Rows: e.script.Course[first:], Began: runner.Started{NotBefore: began, NotAfter: began}}, r.answer(nil)
 }
 
 // Report implements [runner.Client].

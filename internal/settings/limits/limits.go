@@ -51,7 +51,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, 
 func Decode(r io.Reader, v any, l Limits) error {
 	left, bill := l.MemoryBytes, bill{holding: l.Account.Hold()}
 	defer bill.holding.Release()
-	text := &scanner{from: r, limits: l, bill: &bill}
+	text := &scanner{reader: r, limits: l, bill: &bill}
 	charge := func(_ *jsontext.Decoder, value any) error {
 		text.pending = 0
 		cost := costOf(reflect.TypeOf(value).Elem())
@@ -163,7 +163,7 @@ func sizeOfElements(v reflect.Value) int64 {
 // scanner reads a document up to the byte that exceeds a limit. It examines only strings and brackets. The
 // decoder checks whether the document is JSON.
 type scanner struct {
-	from   io.Reader
+	reader io.Reader
 	limits Limits
 	bill   *bill // for the contents of strings
 
@@ -184,7 +184,7 @@ func (s *scanner) Read(p []byte) (int, error) {
 	if s.exceeded != nil {
 		return 0, s.exceeded
 	}
-	n, err := s.from.Read(p)
+	n, err := s.reader.Read(p)
 	s.pending += int64(n)
 	for i, c := range p[:n] {
 		if s.exceeded = s.look(c); s.exceeded != nil {

@@ -141,8 +141,8 @@ type informers struct {
 }
 
 // new implements [cache.Options.NewInformer].
-func (i informers) new(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	source := toolscache.ToListerWatcherWithContext(from)
+func (i informers) new(lister toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	source := toolscache.ToListerWatcherWithContext(lister)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := source.ListWithContext(ctx, options)

@@ -140,11 +140,11 @@ func HTML(page []byte) (Page, error) {
 	for node := range root.Descendants() {
 		switch node.Type {
 		case nethtml.TextNode:
-			to := &text
+			target := &text
 			if isIn(node, "pre") {
-				to = &code
+				target = &code
 			}
-			to.WriteString(node.Data)
+			target.WriteString(node.Data)
 		case nethtml.CommentNode:
 			return found, fmt.Errorf("a comment: %q", node.Data)
 		case nethtml.ElementNode:

@@ -285,7 +285,7 @@ func (m *Manager) Poke() { m.pokes.ring() }
 
 // Carry carries a call out, with the fault that is due at it, if any. A call that no manager makes has no fault. The
 // object is the name of the object that the call is about, if any.
-func (s *Story) Carry(ctx context.Context, name, object string, to Target, writes bool, do func() error) error {
+func (s *Story) Carry(ctx context.Context, name, object string, target Target, writes bool, do func() error) error {
 	m, managed := ctx.Value(managerKey{}).(*Manager)
 	if !managed {
 		return do()
@@ -299,7 +299,7 @@ func (s *Story) Carry(ctx context.Context, name, object string, to Target, write
 	if effect == nil {
 		return do()
 	}
-	return effect(&Call{Name: name, To: to, Writes: writes, Manager: m, Random: random}, func() error {
+	return effect(&Call{Name: name, To: target, Writes: writes, Manager: m, Random: random}, func() error {
 		if m.ctx.Err() != nil {
 			return ErrKilled
 		}

@@ -11,9 +11,9 @@ import (
 
 // Counted returns the value of a counter or the number of observations of a histogram, summed
 // over the series whose labels have all given values.
-func Counted(t testing.TB, from prometheus.Gatherer, metric string, labels ...string) float64 {
+func Counted(t testing.TB, gatherer prometheus.Gatherer, metric string, labels ...string) float64 {
 	t.Helper()
-	families, err := from.Gather()
+	families, err := gatherer.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
