@@ -64,7 +64,7 @@ func run(ctx context.Context, arguments []string, lines io.Writer) error {
 }
 
 // summarise prints percentiles, and why they are missing.
-func summarise(res *result.Result, to io.Writer) error {
+func summarise(res *result.Result, out io.Writer) error {
 	for _, d := range res.Directions() {
 		words := []string{fmt.Sprintf("%s: %.1f operations a second", d.Name, d.OperationsPerSecond())}
 		for _, percent := range []float64{50, 95, 99, 99.9} {
@@ -72,12 +72,12 @@ func summarise(res *result.Result, to io.Writer) error {
 				words = append(words, fmt.Sprintf("p%v %.3f ms", percent, 1e3*p.Seconds))
 			}
 		}
-		if _, err := fmt.Fprintln(to, strings.Join(words, ", ")); err != nil {
+		if _, err := fmt.Fprintln(out, strings.Join(words, ", ")); err != nil {
 			return err
 		}
 	}
 	for _, w := range res.Warnings {
-		if _, err := fmt.Fprintln(to, w.Message); err != nil {
+		if _, err := fmt.Fprintln(out, w.Message); err != nil {
 			return err
 		}
 	}

@@ -130,8 +130,8 @@ func clusterConfig() (*rest.Config, error) {
 }
 
 // runCommand runs a subcommand, prints its error to out, and returns the exit code.
-func runCommand(ctx context.Context, do command, args []string, out io.Writer) int {
-	err := do(ctx, args, out)
+func runCommand(ctx context.Context, chosen command, args []string, out io.Writer) int {
+	err := chosen(ctx, args, out)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}

@@ -36,8 +36,8 @@ func main() {
 	if limit := memoryLimit(os.Getenv); limit > 0 {
 		debug.SetMemoryLimit(limit)
 	}
-	if do, asked := commandOf(os.Args[1:]); asked {
-		os.Exit(runCommand(ctrl.SetupSignalHandler(), do, os.Args[2:], os.Stderr))
+	if chosen, asked := commandOf(os.Args[1:]); asked {
+		os.Exit(runCommand(ctrl.SetupSignalHandler(), chosen, os.Args[2:], os.Stderr))
 	}
 	opts := &options{}
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339TimeEncoder}

@@ -33,11 +33,11 @@ func newInstallCommand(self func() (string, error)) *cobra.Command {
 // install copies an executable to a temporary file, which it then renames to the target. So a container
 // that is killed during the copy leaves no incomplete target.
 func install(source, target string) (err error) {
-	from, err := os.Open(source)
+	input, err := os.Open(source)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
+	defer func() { err = errors.Join(err, input.Close()) }()
 
 	partial, err := os.CreateTemp(filepath.Dir(target), ".runner-*")
 	if err != nil {
@@ -48,7 +48,7 @@ func install(source, target string) (err error) {
 			err = errors.Join(err, os.Remove(partial.Name()))
 		}
 	}()
-	if err := write(partial, from); err != nil {
+	if err := write(partial, input); err != nil {
 		return err
 	}
 	return os.Rename(partial.Name(), target)

@@ -120,8 +120,8 @@ func New(o Options) *Reconciler {
 
 // Course calls the function take with the number and the figures of each of a benchmark's clients in a phase of the
 // first run, with one row for each second. For client i, it leaves out the rows 0 to from[i]-1.
-func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(number int, course runner.Course) error) error {
-	return r.live.Course(ctx, benchmark, phase, from, take)
+func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, first []int, take func(number int, course runner.Course) error) error {
+	return r.live.Course(ctx, benchmark, phase, first, take)
 }
 
 // wake triggers a pass for an object. The queue behind the channel drops duplicates.

@@ -18,24 +18,24 @@ func (r *Reconciler) connect(ctx context.Context, seen pass) (tuning.Cluster, er
 	if err != nil {
 		return tuning.Cluster{}, err
 	}
-	to := tuning.Cluster{FSID: seen.rook.FSID, Observer: observer}
+	cluster := tuning.Cluster{FSID: seen.rook.FSID, Observer: observer}
 	if identities.Tuner != "" {
-		to.Tuner, err = r.Rook.Connection(ctx, seen.cluster, identities.Tuner)
+		cluster.Tuner, err = r.Rook.Connection(ctx, seen.cluster, identities.Tuner)
 	}
-	return to, err
+	return cluster, err
 }
 
 // engine returns the tuner. Passes share one tuner while the connections stay the same, because the tuner
 // remembers when it first saw a journal of an earlier manager.
 func (r *Reconciler) engine(ctx context.Context, seen pass) (*tuning.Engine, error) {
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	if seen.memory.engine == nil || seen.memory.connected != to {
-		seen.memory.connected = to
-		seen.memory.engine = tuning.NewEngine(r.Ceph, to, tuning.Options{
-			Store:  tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, to.Observer)),
+	if seen.memory.engine == nil || seen.memory.connected != cluster {
+		seen.memory.connected = cluster
+		seen.memory.engine = tuning.NewEngine(r.Ceph, cluster, tuning.Options{
+			Store:  tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, cluster.Observer)),
 			Guard:  r.lockOf(seen).Fence,
 			Writer: r.Writer, Doubts: r.Doubts, Kubernetes: r.Kubernetes, Now: r.Now, Reached: r.Reached,
 		})
@@ -102,12 +102,12 @@ func (r *Reconciler) known(ctx context.Context, seen pass, connection ceph.Conne
 
 // knownNow returns the observer's connection, and the facts by which changes are judged.
 func (r *Reconciler) knownNow(ctx context.Context, seen pass) (ceph.Connection, tuning.Known, error) {
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return ceph.Connection{}, tuning.Known{}, err
 	}
-	known, err := r.known(ctx, seen, to.Observer)
-	return to.Observer, known, err
+	known, err := r.known(ctx, seen, cluster.Observer)
+	return cluster.Observer, known, err
 }
 
 // changesOf returns the changes that set the values of a configuration.

@@ -68,11 +68,11 @@ func (r *Reconciler) watch(ctx context.Context, seen pass) (effect, error) {
 	if err := r.noteNodes(ctx, seen); err != nil {
 		return effect{}, err
 	}
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return effect{}, err
 	}
-	status, err := r.Ceph.Status(ctx, to.Observer)
+	status, err := r.Ceph.Status(ctx, cluster.Observer)
 	if err != nil {
 		return effect{}, err
 	}
@@ -83,7 +83,7 @@ func (r *Reconciler) watch(ctx context.Context, seen pass) (effect, error) {
 	if len(limits) == 0 {
 		return effect{}, nil
 	}
-	if err := r.lookAtForeign(ctx, seen, to.Observer); err != nil {
+	if err := r.lookAtForeign(ctx, seen, cluster.Observer); err != nil {
 		return effect{}, err
 	}
 	breach, err := sweepspec.Breached(limits, seen.memory.foreign)

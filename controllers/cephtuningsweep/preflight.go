@@ -118,11 +118,11 @@ func unplannable(err error) (effect, error) {
 
 // look reads everything that a plan depends on.
 func (r *Reconciler) look(ctx context.Context, seen pass) (*preflight, error) {
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	connection := to.Observer
+	connection := cluster.Observer
 	p := &preflight{drawn: r.Draw(), queues: !seen.locked && seen.sweep.Spec.Mode != v1alpha1.SweepModePlan, cluster: quiescence.Facts{Phase: seen.rook.Phase, OwnPools: targetPools(&seen.sweep.Spec)}}
 	p.maySwitch = func(parameter v1alpha1.ConfigParameter) bool {
 		return seen.cluster.SwitchesUnderLoad(string(parameter.Option), parameter.Mask) && p.known.Help[string(parameter.Option)].Runtime

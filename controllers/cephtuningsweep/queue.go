@@ -112,11 +112,11 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen pass) (effect, error
 // lock, because a search starts a process. Before that, it searches only while the lock is free (see ahead):
 // while another holder has the lock, the journal's sweep may be running.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen pass) (*tuning.Journal, error) {
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	left, err := tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, to.Observer)).Load(ctx, seen.rook.FSID)
+	left, err := tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, cluster.Observer)).Load(ctx, seen.rook.FSID)
 	if err != nil || left == nil || left.Done() || left.Sweep == seen.self() {
 		return nil, err
 	}

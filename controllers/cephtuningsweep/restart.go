@@ -177,26 +177,26 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen pass, changes []tuni
 // observeRestarts reads the progress of restarts. If the parameter memory is empty, observeRestarts sets it so
 // that only restarts from now on count. It restarts no OSD itself.
 func (r *Reconciler) observeRestarts(ctx context.Context, seen pass, memory *restartMemory) (restartLook, error) {
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return restartLook{}, err
 	}
-	osdMap, err := r.Ceph.OSDMap(ctx, to.Observer)
+	osdMap, err := r.Ceph.OSDMap(ctx, cluster.Observer)
 	if err != nil {
 		return restartLook{}, err
 	}
-	status, err := r.Ceph.Status(ctx, to.Observer)
+	status, err := r.Ceph.Status(ctx, cluster.Observer)
 	if err != nil {
 		return restartLook{}, err
 	}
 	if memory.began.IsZero() {
-		config, err := r.Ceph.ConfigDump(ctx, to.Observer)
+		config, err := r.Ceph.ConfigDump(ctx, cluster.Observer)
 		if err != nil {
 			return restartLook{}, err
 		}
 		*memory = restartMemory{began: seen.now, progress: tuning.Restarts{Since: osdMap.Epoch}, within: upWithin(outage.LostAfter(config))}
 	}
-	look := restartLook{connection: to.Observer, osds: len(osdMap.OSDs), next: memory.progress.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
+	look := restartLook{connection: cluster.Observer, osds: len(osdMap.OSDs), next: memory.progress.Next(osdMap), osdMap: osdMap, status: status, unrest: tuning.Unrest(status)}
 	look.due, look.down = memory.progress.Due(osdMap)
 	return look, nil
 }

@@ -536,8 +536,8 @@ func (r *Reconciler) toGiveUp(ctx context.Context, seen pass) (tuning.Report, er
 		return tuning.Report{}, err
 	}
 	if left == nil && seen.reachable() {
-		if to, err := r.connect(ctx, seen); err == nil {
-			left, err = tuning.NewConfigKey(r.Ceph, to.Observer).Load(ctx, to.FSID)
+		if cluster, err := r.connect(ctx, seen); err == nil {
+			left, err = tuning.NewConfigKey(r.Ceph, cluster.Observer).Load(ctx, cluster.FSID)
 			if err != nil {
 				logf.FromContext(ctx).Error(err, "The journal in Ceph cannot be read, so it is abandoned with the settings")
 			}
@@ -563,11 +563,11 @@ func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.
 
 // giveUpLock removes the copy of the journal in Ceph, and releases the lock.
 func (r *Reconciler) giveUpLock(ctx context.Context, seen pass) error {
-	to, err := r.connect(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return err
 	}
-	err = giveUpIn(ctx, tuning.NewConfigKey(r.Ceph, to.Observer), to.FSID, seen.self())
+	err = giveUpIn(ctx, tuning.NewConfigKey(r.Ceph, cluster.Observer), cluster.FSID, seen.self())
 	return errors.Join(err, r.release(ctx, seen))
 }
 

@@ -26,9 +26,9 @@ import (
 )
 
 // Courses passes the number and the course of each client to the function take, with one row of figures for each second. It makes one
-// call at a time. The parameter from has, for each client, the index of the first row.
+// call at a time. The parameter first has, for each client, the index of the first row.
 type Courses interface {
-	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(number int, course runner.Course) error) error
+	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, first []int, take func(number int, course runner.Course) error) error
 }
 
 // sessionMemory is the memory of the next or current session.
@@ -145,9 +145,9 @@ func (r *Reconciler) watchSession(ctx context.Context, seen pass) (effect, error
 	if watched, err := r.watch(ctx, seen); err != nil || watched.Edit != nil || s.loop != nil {
 		return watched, err
 	}
-	from := make([]int, seen.child.Spec.Template.Clients.Count)
+	first := make([]int, seen.child.Spec.Template.Clients.Count)
 	var warm time.Time // The latest time at which a client may have begun its load.
-	err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, from, func(_ int, course runner.Course) error {
+	err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, first, func(_ int, course runner.Course) error {
 		if course.Began.NotAfter.After(warm) {
 			warm = course.Began.NotAfter
 		}
@@ -216,8 +216,8 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
 		cluster: c, try: c.try, quiet: quietOf(r.Ceph, connection, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
-		course: func(ctx context.Context, from []int, take func(int, runner.Course) error) error {
-			return r.Courses.Course(ctx, child, phase, from, take)
+		course: func(ctx context.Context, first []int, take func(int, runner.Course) error) error {
+			return r.Courses.Course(ctx, child, phase, first, take)
 		},
 	}, nil
 }

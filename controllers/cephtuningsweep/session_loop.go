@@ -150,10 +150,10 @@ func (l *loop) saw(look string) {
 	l.look = look
 }
 
-func (l *loop) advance(to sessionPace) {
+func (l *loop) advance(pace sessionPace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pace = to
+	l.pace = pace
 }
 
 // paceNow returns the loop's pace in a few words; "" before it begins.
@@ -187,8 +187,8 @@ type loopPlan struct {
 	failure  func() error // returns the error of the last switch or try
 	clients  int
 	// course passes the course of each client to the function take, with one row of figures for each second. The
-	// parameter from has, for each client, the index of the first row to read.
-	course func(ctx context.Context, from []int, take func(client int, course runner.Course) error) error
+	// parameter first has, for each client, the index of the first row to read.
+	course func(ctx context.Context, first []int, take func(client int, course runner.Course) error) error
 }
 
 // switchSettings runs a session to its end.
@@ -269,14 +269,14 @@ func (p loopPlan) hear(ctx context.Context, collector *session.Collector, record
 // hearOnce reads each client once. It returns errRowsMissing if a client lacks rows of the latest window. It folds the rows of one client before those of the next are kept, because their
 // histograms take much memory.
 func (p loopPlan) hearOnce(ctx context.Context, collector *session.Collector, record session.Record) error {
-	from := make([]int, p.clients)
-	for i := range from {
-		from[i] = collector.Next(i)
+	first := make([]int, p.clients)
+	for i := range first {
+		first[i] = collector.Next(i)
 	}
 	ctx, stop := context.WithTimeout(ctx, courseWithin)
 	defer stop()
 	missing := map[int]bool{}
-	err := p.course(ctx, from, func(i int, course runner.Course) error {
+	err := p.course(ctx, first, func(i int, course runner.Course) error {
 		if err := collector.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter); err != nil {
 			return err
 		}
