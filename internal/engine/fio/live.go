@@ -29,6 +29,12 @@ func liveRate(line []byte) (parse.Rate, bool) {
 	return rate, bandwidth && operations
 }
 
+// inRamp reports whether a status line says that a job is in its ramp, as in "Jobs: 2 (f=1): [m(1),/(1)][-.-%]".
+func inRamp(line []byte) bool {
+	states, _ := nextBracket(line)
+	return bytes.HasPrefix(line, []byte("Jobs: ")) && bytes.Contains(states, []byte("/("))
+}
+
 // nextBracket returns the text inside the next pair of brackets, and the text behind that pair. Both are nil
 // if no pair follows.
 func nextBracket(line []byte) (inside, behind []byte) {

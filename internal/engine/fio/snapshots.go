@@ -25,6 +25,7 @@ type live struct {
 	open   []byte
 	inside bool
 	last   *snapshot
+	ramped bool // the latest status line was of the ramp
 }
 
 // snapshot holds fio's counters at one moment.
@@ -49,9 +50,24 @@ func (l *live) Line(line []byte) (parse.Rate, bool) {
 	case string(line) == "{":
 		l.open, l.inside = append(l.open[:0], "{\n"...), true
 	default:
-		return liveRate(line)
+		return l.status(line)
 	}
 	return parse.Rate{}, false
+}
+
+// status returns the rate in a status line; false until the second one after the ramp. In the first one, fio divides the
+// work since the end of the ramp by the time since its beginning.
+func (l *live) status(line []byte) (parse.Rate, bool) {
+	rate, ok := liveRate(line)
+	switch {
+	case inRamp(line):
+		l.ramped = true
+		return parse.Rate{}, false
+	case ok && l.ramped:
+		l.ramped = false
+		return parse.Rate{}, false
+	}
+	return rate, ok
 }
 
 // report reads a document, and returns the rate since the previous readable document; false if no rate can be
