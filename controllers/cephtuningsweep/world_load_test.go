@@ -95,7 +95,7 @@ func (l *load) noise(value string) float64 {
 		l.turns++
 	}
 	rng := rand.New(rand.NewPCG(2026, l.turns))
-	level, slope := rng.NormFloat64()/100, rng.NormFloat64()/200
+	level, slope := rng.NormFloat64()/300, rng.NormFloat64()/600
 	return level + slope*min(time.Since(l.turned).Seconds()/hastenedWindow.Seconds(), 2)
 }
 
