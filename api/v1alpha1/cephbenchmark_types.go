@@ -310,7 +310,9 @@ type CephBenchmarkStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// headline is the main figure of the first phase, such as `write-4m 412 MiB/s`.
+	// headline is the figure of the expectation that decides, with its limit, such as
+	// `read LatencyP99 64.2ms, at most 200ms`; without expectations, the main figure of the first phase, such as
+	// `write-4m 412 MiB/s`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Headline string `json:"headline,omitempty"`

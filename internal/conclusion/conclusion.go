@@ -1,6 +1,7 @@
 package conclusion
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 	if err != nil {
 		return Conclusion{}, err
 	}
-	c.Headline = figure.Headline(&s.Spec.Template.Measured()[0], c.Phases[0])
+	c.Headline = cmp.Or(ellipsis.Cut(c.Gate.Headline, 96), figure.Headline(&s.Spec.Template.Measured()[0], c.Phases[0]))
 	c.Summary = ellipsis.Cut(c.Sentence(s.Spec), 512-len(s.Remark)) + s.Remark
 	return c, nil
 }

@@ -1,8 +1,10 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -21,6 +23,9 @@ type Gate struct {
 	Verdict v1alpha1.BenchmarkVerdict
 	// Sentence names the deciding expectations, in at most 512 bytes.
 	Sentence string
+	// Headline has the figure of the first deciding expectation, such as "read LatencyP99 64.2ms, at most 200ms". It is
+	// empty if that figure is unknown.
+	Headline string
 }
 
 // Expect compares expectations with the results of all phases.
@@ -40,7 +45,7 @@ func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1a
 		return Gate{}, nil
 	}
 	gate := Gate{Verdict: v1alpha1.BenchmarkPassed}
-	clauses := map[v1alpha1.ExpectationOutcome][]string{}
+	clauses, headlines := map[v1alpha1.ExpectationOutcome][]string{}, map[v1alpha1.ExpectationOutcome]string{}
 	for _, e := range expectations {
 		c, err := check(e, repetitions, phases, against)
 		if err != nil {
@@ -49,6 +54,7 @@ func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1a
 		gate.Results = append(gate.Results, c.result)
 		gate.Verdict = worse(gate.Verdict, c.verdict)
 		clauses[c.result.Outcome] = append(clauses[c.result.Outcome], c.clause)
+		headlines[c.result.Outcome] = cmp.Or(headlines[c.result.Outcome], c.headline)
 	}
 	decisive := map[v1alpha1.BenchmarkVerdict]v1alpha1.ExpectationOutcome{
 		v1alpha1.BenchmarkPassed:       v1alpha1.ExpectationMet,
@@ -56,7 +62,7 @@ func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1a
 		v1alpha1.BenchmarkInconclusive: v1alpha1.ExpectationUnknown,
 		v1alpha1.BenchmarkInvalid:      v1alpha1.ExpectationUnknown,
 	}[gate.Verdict]
-	gate.Sentence = sentence(gate.Verdict, clauses[decisive])
+	gate.Sentence, gate.Headline = sentence(gate.Verdict, clauses[decisive]), headlines[decisive]
 	return gate, nil
 }
 
@@ -71,12 +77,12 @@ func worse(a, b v1alpha1.BenchmarkVerdict) v1alpha1.BenchmarkVerdict {
 	return b
 }
 
-// checked is the outcome of one expectation: its entry in status, the verdict that it would give alone, and
-// its clause for the summary.
+// checked is the outcome of one expectation: its entry in status, the verdict that it would give alone, its clause for
+// the summary, and the headline that it would give.
 type checked struct {
-	result  v1alpha1.ExpectationResult
-	verdict v1alpha1.BenchmarkVerdict
-	clause  string
+	result           v1alpha1.ExpectationResult
+	verdict          v1alpha1.BenchmarkVerdict
+	clause, headline string
 }
 
 func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult, against Comparison) (checked, error) {
@@ -101,7 +107,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	if err != nil {
 		return checked{}, fmt.Errorf("%s: %w", name(e), err)
 	}
-	c.result.Value = m.Value
+	c.result.Value, c.headline = m.Value, headline(e, f.value)
 	if IsPercentile(e.Metric) && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
 		c.result.Mark = v1alpha1.MarkClosedLoop
 	}
@@ -127,6 +133,7 @@ func checkLimit(e v1alpha1.Expectation, c checked, f bounds, validRuns, repetiti
 		return c, nil
 	}
 	c.result.Outcome, c.verdict = l.judge(f)
+	c.headline += l.describe(c.result.Outcome)
 	c.clause = name(e) + " is " + f.describe(e.Metric) + l.describe(c.result.Outcome)
 	if c.result.Mark != "" {
 		c.clause += ", in a closed loop"
@@ -166,6 +173,12 @@ func name(e v1alpha1.Expectation) string {
 		text += " (" + string(e.Direction) + ")"
 	}
 	return text
+}
+
+// headline returns an expectation's figure, with the metric's name unless the unit says it.
+func headline(e v1alpha1.Expectation, value float64) string {
+	text := strings.TrimSuffix(strings.TrimSuffix(name(e), " "+string(v1alpha1.MetricIOPS)), " "+string(v1alpha1.MetricBandwidth))
+	return text + " " + Human(e.Metric, value)
 }
 
 // bounds holds a value with its interval. Without an interval, low and high equal the value.

@@ -205,6 +205,29 @@ func TestOnlyAPercentileIsMarkedClosedLoop(t *testing.T) {
 	}
 }
 
+func TestHeadlineOfAGate(t *testing.T) {
+	met, missed := atLeast("three", v1alpha1.MetricIOPS, "4k"), atMost("one", v1alpha1.MetricBandwidth, "1")
+	missed.AtMost, missed.AtLeast = "", "1Gi"
+	p99 := atMost("three", v1alpha1.MetricLatencyP99, "14.9ms")
+	for name, c := range map[string]struct {
+		expectations []v1alpha1.Expectation
+		want         string
+	}{
+		"the first one that is met":      {[]v1alpha1.Expectation{met, inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "1s"))}, "three 5k IOPS, at least 4k"},
+		"the one that is missed":         {[]v1alpha1.Expectation{met, missed}, "one 400 MiB/s, not at least 1Gi"},
+		"one that nobody can judge":      {[]v1alpha1.Expectation{met, p99}, "three LatencyP99 20ms"},
+		"an unknown figure":              {[]v1alpha1.Expectation{met, atMost("none", v1alpha1.MetricLatencyP99, "1s")}, ""},
+		"no expectation has no headline": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gate, err := Expect(c.expectations, 1, phases(), Comparison{})
+			if err != nil || gate.Headline != c.want {
+				t.Errorf("got %q, %v; want %q", gate.Headline, err, c.want)
+			}
+		})
+	}
+}
+
 func TestSentenceFitsIntoStatus(t *testing.T) {
 	var many []v1alpha1.Expectation
 	for i := range 16 {
