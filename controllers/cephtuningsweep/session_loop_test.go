@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/design/switchback"
@@ -136,7 +137,7 @@ func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
 	for _, name := range []string{"gone", "kept"} {
 		t.Run(name, func(t *testing.T) {
-			r := New(Options{Client: c, Reader: c, Now: today})
+			r := New(Options{Shared: dependencies.Shared{Client: c, Reader: c, Now: today}})
 			key, budget := types.NamespacedName{Namespace: "bench", Name: name}, limits.NewBudget(1<<20)
 			account := budget.Open()
 			if err := account.Hold().Resize(1 << 10); err != nil {
