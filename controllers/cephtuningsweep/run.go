@@ -287,14 +287,8 @@ func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 
 // measure proves that daemons run with the settings, and starts the benchmark.
 func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
-	against, proven, err := r.prove(ctx, seen, seen.memory.trial.want)
-	switch {
-	case err != nil:
-		return effect{}, err
-	case against != nil:
-		return r.without(ctx, seen, *against)
-	case !proven:
-		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+	if unproven, waits, err := r.unproven(ctx, seen); err != nil || waits {
+		return unproven, err
 	}
 	if lost, err := r.poolIsLost(ctx, seen); err != nil {
 		return effect{}, err
@@ -303,6 +297,22 @@ func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
 	}
 	created, _, err := r.createBenchmark(ctx, seen, seen.configuration())
 	return created, err
+}
+
+// unproven returns the effect of a step that the cluster is not ready for, because the values of the configuration have not
+// taken effect, or are not proven yet. It returns false once they are proven.
+func (r *Reconciler) unproven(ctx context.Context, seen pass) (e effect, waits bool, err error) {
+	against, proven, err := r.prove(ctx, seen, seen.memory.trial.want)
+	switch {
+	case against != nil:
+		e, err = r.without(ctx, seen, *against)
+	case err == nil && !proven:
+		e.Outcome = seen.settling("Waiting for daemons to report their running values.")
+		if seen.sessions != nil && !seen.keeps() {
+			e.Outcome = seen.inSession("Waiting for daemons to report their running values.")
+		}
+	}
+	return e, against != nil || !proven, err
 }
 
 // without returns the effect for a cluster that does not run with the configuration. Then the run does not
@@ -321,17 +331,10 @@ func (r *Reconciler) without(ctx context.Context, seen pass, e sweepspec.Evidenc
 
 // keep proves that the winner's settings have taken effect, and keeps them.
 func (r *Reconciler) keep(ctx context.Context, seen pass) (effect, error) {
-	current := &seen.memory.trial
-	against, proven, err := r.prove(ctx, seen, current.want)
-	switch {
-	case err != nil:
-		return effect{}, err
-	case against != nil:
-		return r.without(ctx, seen, *against)
-	case !proven:
-		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+	if unproven, waits, err := r.unproven(ctx, seen); err != nil || waits {
+		return unproven, err
 	}
-	varied := slices.DeleteFunc(slices.Clone(current.want), func(c tuning.Change) bool {
+	varied := slices.DeleteFunc(slices.Clone(seen.memory.trial.want), func(c tuning.Change) bool {
 		return c.Setting.Kind != tuning.KindConfig && c.Setting.Kind != tuning.KindPoolOption
 	})
 	return effect{Again: reconcile.AtOnce}, seen.memory.engine.Keep(ctx, varied)

@@ -104,15 +104,8 @@ func (f *facts) observeSessions() {
 
 // proveConfiguration proves the applied values without load.
 func (r *Reconciler) proveConfiguration(ctx context.Context, seen pass) (effect, error) {
-	current := &seen.memory.trial
-	against, proven, err := r.prove(ctx, seen, current.want)
-	switch {
-	case err != nil:
-		return effect{}, err
-	case against != nil:
-		return r.without(ctx, seen, *against)
-	case !proven:
-		return effect{Outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
+	if unproven, waits, err := r.unproven(ctx, seen); err != nil || waits {
+		return unproven, err
 	}
 	s := &seen.memory.switching
 	s.proven, s.engine = s.proven+1, seen.memory.engine
