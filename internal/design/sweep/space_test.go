@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
@@ -19,9 +18,9 @@ func TestConfigurations(t *testing.T) {
 		"all but the baseline itself": {
 			space: grid("16", "32", "64"),
 			want: []Configuration{
-				{Name: "baseline", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}},
-				{Name: "pg_num=16", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
-				{Name: "pg_num=64", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("64")}},
+				{Name: "baseline", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}, Position: 2},
+				{Name: "pg_num=16", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}, Position: 1},
+				{Name: "pg_num=64", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("64")}, Position: 3},
 			},
 		},
 		"unset is what a baseline has for a parameter that it does not mention": {
@@ -53,7 +52,7 @@ func TestConfigurations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Configuration{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("configurations (-want +got):\n%s", diff)
 			}
 		})
