@@ -37,6 +37,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
@@ -359,17 +360,19 @@ func (h *hall) manage() {
 	locks := lock.NewBoth(lock.NewLeases(m.direct, m.direct, operator, process), lock.NewRecords(h.ceph, "this-cluster"))
 	key, doubts, recorder := make([]byte, 32), &tuning.Doubts{}, events.NewFakeRecorder(0)
 	recorder.Events = nil // drops them
+	shared := dependencies.Shared{
+		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Ceph: h.ceph, Lock: locks,
+		Journals: store, Outages: store.ForOutages(), Writer: process, Doubts: doubts, MasterKey: key, Now: time.Now,
+		Reached: func(tuning.Step) error { return nil },
+	}
 	benchmarks := cephbenchmark.New(cephbenchmark.Options{
-		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{refuses: &h.refuses}, Ceph: h.ceph, Lock: locks,
-		Journals: store, Outages: store.ForOutages(), Namespaces: namespaces.New(m.direct), Writer: process, Doubts: doubts,
-		Dial:      func(string, []byte, *limits.Account) (runner.Client, error) { return nil, errNoClients },
-		MasterKey: key, Now: time.Now,
+		Shared: shared, Rook: slowRook{refuses: &h.refuses}, Namespaces: namespaces.New(m.direct),
+		Dial: func(string, []byte, *limits.Account) (runner.Client, error) { return nil, errNoClients },
 	})
 	sweeps := cephtuningsweep.New(cephtuningsweep.Options{
-		Client: cached, Reader: m.direct, Recorder: recorder, Settings: allowances(), Rook: slowRook{refuses: &h.refuses}, Ceph: h.ceph, Lock: locks,
-		Journals: store, Outages: store.ForOutages(), Namespaces: namespaces.New(m.direct, namespace), Writer: process, Doubts: doubts,
-		MasterKey: key, Kubernetes: "this-cluster", Courses: benchmarks, Deadline: tuning.DefaultDeadline, Pace: cephtuningsweep.DefaultPace(),
-		Now: time.Now, Draw: func() uint64 { return 7 }, Reached: func(tuning.Step) error { return nil },
+		Shared: shared, Rook: slowRook{refuses: &h.refuses}, Namespaces: namespaces.New(m.direct, namespace),
+		Kubernetes: "this-cluster", Courses: benchmarks, Deadline: tuning.DefaultDeadline, Pace: cephtuningsweep.DefaultPace(),
+		Draw: func() uint64 { return 7 },
 	})
 	if err := benchmarks.SetupWithManager(m); err != nil {
 		h.t.Fatal(err)

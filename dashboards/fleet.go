@@ -94,7 +94,7 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
 		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds, or a person abandons the restore.",
 			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
-		number("Invalid runs", 6, "Invalid runs and void sessions in this time range, which are excluded from results.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
+		number("Invalid runs", 6, "Invalid runs and sessions in this time range, which are excluded from results.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
 		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, these dashboards lack some sweeps or benchmarks, or some figures of "+
 			"benchmarks with several phases or directions.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
@@ -229,7 +229,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Invalid runs by reason",
-			description: "Invalid runs and void sessions, by kind and reason: a setting was inert, the cluster was disturbed, an engine failed, and so on. A few are normal; many with one reason need a look.",
+			description: "Invalid runs and sessions, by kind and reason: a setting was inert, the cluster was disturbed, an engine failed, and so on. A few are normal; many with one reason need a look.",
 			unit:        count, empty: "No run was invalid since the manager was started", width: 12, height: 8,
 		}, line{
 			id:         "invalid",

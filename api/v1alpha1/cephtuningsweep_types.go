@@ -748,7 +748,7 @@ type Guardrails struct {
 	// maxFailedRuns is the number of failed runs that the sweep tolerates. After one more, the sweep ends
 	// with the results so far. Runs that were disturbed, or during which another client changed a setting,
 	// count as failed. Failed runs of a configuration that leaves the race because its runs are invalid do
-	// not count. In the design Interleaved, the field limits void sessions instead.
+	// not count. In the design Interleaved, the field limits invalid sessions instead.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
@@ -852,7 +852,7 @@ type Budget struct {
 	// bytesWritten limits the bytes that clients and the background load write, counted before replication.
 	// Prefills count; the pilots of rbdBench, which are short trial runs, do not. In the design
 	// Interleaved, the writes of the background load are not measured, but count as estimated in the plan. A
-	// session of windows that reaches the limit ends after its current group of windows.
+	// session of windows that reaches the limit ends after its current block of windows.
 	// +optional
 	// +kubebuilder:default="1Ti"
 	// +kubebuilder:validation:XIntOrString

@@ -193,7 +193,7 @@ type HealthCode string
 // makes the run invalid, except during the outage of template.outage and the recovery that follows. In that
 // time, the run is aborted if another OSD goes down or out, or an OSD of the outage goes down again. In a
 // sweep with the design Interleaved, an OSD that goes up, down, in or out, or a disturbance with the action
-// Invalidate, voids only the groups of windows that it touches.
+// Invalidate, invalidates only the blocks of windows that it touches.
 type Quiescence struct {
 	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the benchmark
 	// fails. A sweep also fails if it cannot be planned within this time. If a benchmark or sweep cannot

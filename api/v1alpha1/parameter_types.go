@@ -302,7 +302,7 @@ type WorkloadParameter struct {
 	Field WorkloadField `json:"field"`
 }
 
-// Configuration is a named bundle of values.
+// Configuration is a named set of values.
 type Configuration struct {
 	// name is the name of the configuration.
 	// +required

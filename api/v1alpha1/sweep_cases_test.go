@@ -222,10 +222,10 @@ var sweepCases = map[string]specCase{
 		`{parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: baseline, values: {a: "8"}}, {name: two, values: {a: "16"}}],
 		  baseline: {configuration: baseline}}`, "",
 	},
-	"a baseline of no bundle":       {`{baseline: {configuration: nope}}`, "baseline.configuration must name one of configurations"},
-	"a grid as large as allowed":    {`{parameters: [` + grid(8, 8) + `]}`, ""},
-	"a grid too large":              {`{parameters: [` + grid(8, 9) + `]}`, "the grid has more than 64 configurations"},
-	"a large space that is sampled": {`{parameters: [` + grid(32, 32) + `], strategy: {search: LatinHypercube, samples: 20}}`, ""},
+	"a baseline of no configuration": {`{baseline: {configuration: nope}}`, "baseline.configuration must name one of configurations"},
+	"a grid as large as allowed":     {`{parameters: [` + grid(8, 8) + `]}`, ""},
+	"a grid too large":               {`{parameters: [` + grid(8, 9) + `]}`, "the grid has more than 64 configurations"},
+	"a large space that is sampled":  {`{parameters: [` + grid(32, 32) + `], strategy: {search: LatinHypercube, samples: 20}}`, ""},
 
 	// How it is judged.
 	"an objective of no phase":          {`{objective: {phase: nope}}`, "objective.phase must name a phase"},

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -21,28 +22,23 @@ import (
 // addBenchmarks adds the controller of CephBenchmarks to the manager, and returns the controller.
 func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark.Reconciler, error) {
 	r := cephbenchmark.New(cephbenchmark.Options{
-		Client:     mgr.GetClient(),
-		Reader:     p.benchmarks,
-		Recorder:   mgr.GetEventRecorder(cephbenchmark.Name),
-		Settings:   &opts.settings,
+		Shared:     p.shared(mgr, opts, cephbenchmark.Name, outage.KeepEvery),
 		Rook:       p.rook,
-		Ceph:       p.sidecar,
-		Lock:       p.lock,
-		Journals:   p.journals,
-		Outages:    p.journals.ForOutages(),
 		Namespaces: p.places,
-		Writer:     p.writer,
-		Doubts:     p.doubts,
 		Dial:       runner.Dial,
-		Budget:     p.budget,
 		Logs:       podLogs{core: p.core, direct: p.direct},
-		MasterKey:  p.masterKey,
-		Counts:     p.counts,
-		Now:        time.Now,
-		KeepEvery:  outage.KeepEvery,
 		PoolSettle: scratchpool.Settle,
 	})
 	return r, r.SetupWithManager(mgr)
+}
+
+// shared returns the dependencies of a controller that do not depend on its kind.
+func (p *platform) shared(mgr ctrl.Manager, opts *options, name string, keepEvery time.Duration) dependencies.Shared {
+	return dependencies.Shared{
+		Client: mgr.GetClient(), Reader: p.benchmarks, Recorder: mgr.GetEventRecorder(name), Settings: &opts.settings,
+		Ceph: p.sidecar, Lock: p.lock, Journals: p.journals, Outages: p.journals.ForOutages(), Writer: p.writer, Doubts: p.doubts,
+		KeepEvery: keepEvery, MasterKey: p.masterKey, Budget: p.budget, Counts: p.counts, Now: time.Now,
+	}
 }
 
 // access combines the access to Rook's objects with the access to the keys that Rook creates.

@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,17 +27,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/clients/live"
-	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/lock/queue"
-	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -50,44 +47,15 @@ const Finalizer = reconcile.CleanupFinalizer
 
 // Options holds the dependencies of a Reconciler.
 type Options struct {
-	// Client writes, and reads CephBenchmarks, CephTuningSweeps, Jobs and pods from a cache. Reader reads
-	// from the API server: objects that are rarely needed, and CephBenchmarks and Jobs that must be
-	// current.
-	Client   client.Client
-	Reader   client.Reader
-	Recorder events.EventRecorder
-	Settings *settings.Settings
-	Rook     Rook
-	Ceph     tuning.Ceph
-	Lock     lock.Locker
-	// Journals stores the settings that sweeps still have to restore in Ceph clusters.
-	Journals tuning.Store
-	// Outages stores the journals of outages, which name the OSDs that are kept down.
-	Outages tuning.Store
-	// Writer names this process in journals. No earlier or later process has the same name.
-	Writer string
-	// Doubts records changes of Ceph whose outcome this process does not know. Both controllers share it.
-	Doubts *tuning.Doubts
-	// KeepEvery is the interval between checks for orphaned outages; 0 means no checks.
-	KeepEvery time.Duration
-	// Reached is called at each step of setting or unsetting noup. Tests use it to simulate a killed
-	// process. It may be nil.
-	Reached func(tuning.Step) error
+	dependencies.Shared
+
+	Rook Rook
 	// Namespaces decides whether a benchmark may begin in a namespace.
 	Namespaces Namespaces
 	Dial       clientview.Dial
-	// Budget is the memory for what the clients of all benchmarks report. The sweep controller shares it. It may be
-	// nil.
-	Budget *limits.Budget
-	Logs   clientview.Logs
-	// MasterKey is the secret from which the keys of sessions and of signatures are derived.
-	MasterKey []byte
+	Logs       clientview.Logs
 	// PoolSettle is how long the PGs of a new pool have to be clean before the pool is used.
 	PoolSettle time.Duration
-	// Counts counts events for metrics; nil counts nothing.
-	Counts *exporter.Events
-	// Now returns the time.
-	Now func() time.Time
 }
 
 // Reconciler reconciles CephBenchmarks.

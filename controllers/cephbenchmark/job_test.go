@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -22,10 +23,10 @@ import (
 
 func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 	old := settings.Cluster{Namespace: "rook-old", Name: "c", ToolsImage: "tools:ceph18"}
-	r := &Reconciler{Options: Options{Settings: &settings.Settings{
+	r := &Reconciler{Options: Options{Shared: dependencies.Shared{Settings: &settings.Settings{
 		Clusters: []settings.Cluster{old, {Namespace: "rook-new", Name: "c"}},
 		Images:   settings.Images{Tools: "tools:ceph20", Runner: "runner"},
-	}}}
+	}}}}
 	for namespace, want := range map[string]string{"rook-old": "tools:ceph18", "rook-new": "tools:ceph20"} {
 		cluster, _ := r.Settings.Cluster(v1alpha1.ClusterReference{Namespace: namespace, Name: "c"})
 		j, err := r.jobSpec(pass{facts: facts{
@@ -58,7 +59,7 @@ func TestAJobWhoseAnswerWasLostIsFound(t *testing.T) {
 			return errors.Join(server.Create(ctx, o, opts...), context.DeadlineExceeded)
 		},
 	})
-	r := &Reconciler{Options: Options{Client: behind, Reader: server, MasterKey: make([]byte, 32)}}
+	r := &Reconciler{Options: Options{Shared: dependencies.Shared{Client: behind, Reader: server, MasterKey: make([]byte, 32)}}}
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
 	seen := working(facts{benchmark: b, session: clientjob.SessionOf(b.UID, "")})
 	seen.memory.drawNonce()(&b.Status)

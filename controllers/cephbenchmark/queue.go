@@ -23,7 +23,7 @@ import (
 func (r *Reconciler) queued(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, bool, error) {
 	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway}
 	place, waits := queue.OfBenchmark(b)
-	if !waits || !seen.onlyWaits() {
+	if !waits || !place.Still || !seen.hasNothing() {
 		return facts{}, false, nil
 	}
 	var err error
@@ -32,14 +32,6 @@ func (r *Reconciler) queued(ctx context.Context, b *v1alpha1.CephBenchmark, p re
 	}
 	r.live.Forget(client.ObjectKeyFromObject(b))
 	return seen, true, nil
-}
-
-// onlyWaits reports whether the benchmark has done nothing yet but to look at Ceph, and nobody has changed what it should
-// do since.
-func (f facts) onlyWaits() bool {
-	b := f.benchmark
-	return reasonOf(b) == v1alpha1.ReasonQueued && b.Status.ObservedRunID == b.Spec.RunID && b.Status.ObservedGeneration == b.Generation &&
-		!f.deleted() && !b.Spec.Suspend && f.hasNothing()
 }
 
 // hasNothing reports whether the session has never had the lock or clients.

@@ -30,6 +30,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/figure"
@@ -172,11 +173,13 @@ func (e *tempest) manage(m *storm.Manager) {
 	store := journals.New(e.api, e.api, e.operator)
 	platform := &stormRook{fakeRook: e.rook, tempest: e}
 	r := New(Options{
-		Client: e.api, Reader: e.api, Recorder: e, Settings: e.allowances(), Rook: platform, Ceph: e.ceph,
-		Lock:     lock.NewBoth(lock.NewLeases(e.api, e.api, e.operator, m.Name), lock.NewRecords(e.ceph, "this-cluster")),
-		Journals: store, Outages: store.ForOutages(), Namespaces: namespaces.New(e.api), Writer: m.Name,
-		Reached: func(tuning.Step) error { return e.stepped(m) },
-		Dial:    e.dial, Logs: e.logs, MasterKey: e.masterKey, Counts: e.counts, Now: m.Now,
+		Shared: dependencies.Shared{
+			Client: e.api, Reader: e.api, Recorder: e, Settings: e.allowances(), Ceph: e.ceph,
+			Lock:     lock.NewBoth(lock.NewLeases(e.api, e.api, e.operator, m.Name), lock.NewRecords(e.ceph, "this-cluster")),
+			Journals: store, Outages: store.ForOutages(), Writer: m.Name,
+			Reached: func(tuning.Step) error { return e.stepped(m) }, MasterKey: e.masterKey, Counts: e.counts, Now: m.Now,
+		},
+		Rook: platform, Namespaces: namespaces.New(e.api), Dial: e.dial, Logs: e.logs,
 	})
 	restorer := &outage.Restorer{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: outage.KeepEvery}
 	var background sync.WaitGroup

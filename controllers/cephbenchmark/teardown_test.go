@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -55,7 +56,7 @@ func TestADeletedBenchmarkWithoutItsFinalizerHoldsNoMemory(t *testing.T) {
 	kept.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
 	budget := limits.NewBudget(1 << 20)
-	r := New(Options{Client: c, Reader: c, Budget: budget, Now: today})
+	r := New(Options{Shared: dependencies.Shared{Client: c, Reader: c, Budget: budget, Now: today}})
 	if err := r.live.Of(client.ObjectKeyFromObject(kept), clientjob.SessionOf(kept.UID, "").ID()).Account.Hold().Resize(1 << 10); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestADeletedBenchmarkPrunesNothing(t *testing.T) {
 	refuses := func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("the results are listed")
 	}
-	r := &Reconciler{Options: Options{Reader: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{List: refuses})}}
+	r := &Reconciler{Options: Options{Shared: dependencies.Shared{Reader: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{List: refuses})}}}
 	if waits, err := r.remover(working(atWork(deleted))).Prune(t.Context()); err != nil || !waits.IsDone() {
 		t.Errorf("%q, %v", waits, err)
 	}

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/lock"
@@ -144,20 +145,23 @@ func (w *world) start() {
 	ctx, stop := context.WithCancel(w.t.Context())
 	process := fmt.Sprintf("manager-%d", w.started)
 	w.reconciler = New(Options{
-		Client: mgr.GetClient(), Reader: namespaces.Tolerant(direct, direct), Recorder: mgr.GetEventRecorder(Name),
-		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
-		Lock:       lock.NewBoth(lock.NewLeases(counted, counted, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")),
-		Journals:   journals.New(counted, counted, w.namespace),
-		Outages:    journals.New(counted, counted, w.namespace).ForOutages(),
+		Shared: dependencies.Shared{
+			Client: mgr.GetClient(), Reader: namespaces.Tolerant(direct, direct), Recorder: mgr.GetEventRecorder(Name),
+			Settings: allowances(), Ceph: w.ceph,
+			Lock:      lock.NewBoth(lock.NewLeases(counted, counted, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")),
+			Journals:  journals.New(counted, counted, w.namespace),
+			Outages:   journals.New(counted, counted, w.namespace).ForOutages(),
+			Writer:    process,
+			KeepEvery: w.keepEvery,
+			Reached:   func(step tuning.Step) error { return w.reached(step, stop) },
+			MasterKey: w.masterKey,
+			Counts:    w.counts,
+			Now:       w.now,
+		},
+		Rook:       w.rook,
 		Namespaces: namespaces.New(direct),
-		Writer:     process,
-		KeepEvery:  w.keepEvery,
-		Reached:    func(step tuning.Step) error { return w.reached(step, stop) },
 		Dial:       w.kubelet.dial,
 		Logs:       w.logs,
-		MasterKey:  w.masterKey,
-		Counts:     w.counts,
-		Now:        w.now,
 	})
 	if err := w.reconciler.SetupWithManager(mgr); err != nil {
 		w.t.Fatal(err)

@@ -75,8 +75,8 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen pass, p plan) (effect
 		return r.watch(ctx, seen)
 	case stepEnter:
 		return r.enter(ctx, seen)
-	case stepRehearse:
-		return r.rehearse(ctx, seen)
+	case stepProve:
+		return r.proveConfiguration(ctx, seen)
 	case stepBeginSession:
 		return r.beginSession(ctx, seen)
 	case stepWatchSession:

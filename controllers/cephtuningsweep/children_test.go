@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/reconcile/pages"
 	"github.com/cephtune/cephtune/internal/result"
@@ -72,7 +73,7 @@ func TestForgetsLostNodes(t *testing.T) {
 	} {
 		s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "s", Annotations: map[string]string{AnnotationNodes: "2 node3", "theirs": "stays"}}}
 		s.Spec.RunID = "2"
-		r := &Reconciler{Options: Options{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(s).Build()}}
+		r := &Reconciler{Options: Options{Shared: dependencies.Shared{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(s).Build()}}}
 		if err := r.forgetLostNodes(t.Context(), facts{sweep: s}, c.child); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 		"deleted": {nil, 7000, "not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Reconciler{Options: Options{Reader: fake.NewClientBuilder().WithObjects(tc.there...).Build()}}
+			r := &Reconciler{Options: Options{Shared: dependencies.Shared{Reader: fake.NewClientBuilder().WithObjects(tc.there...).Build()}}}
 			bytes, reason, err := r.writtenBytes(t.Context(), working(seen), child)
 			if bytes != tc.want || err != nil || (reason == "") != (tc.reason == "") || !strings.Contains(reason, tc.reason) {
 				t.Errorf("%d bytes, %q, %v", bytes, reason, err)
@@ -173,7 +174,7 @@ func TestManyLabelledObjects(t *testing.T) {
 		benchmark("running", "u", "False"), benchmark("just-ended", "u", "False"), benchmark("gone", "u", "False"),
 		benchmark("ended", "u", "True"), benchmark("foreign", "other", "False")).Build()
 	present := fake.NewClientBuilder().WithScheme(scheme).WithObjects(benchmark("running", "u", "False"), benchmark("just-ended", "u", "True")).Build()
-	r := &Reconciler{Options: Options{Client: cached, Reader: endless{present}}}
+	r := &Reconciler{Options: Options{Shared: dependencies.Shared{Client: cached, Reader: endless{present}}}}
 	seen := facts{sweep: s, sessions: &sweepspec.Sessions{}}
 	if err := r.observeChildren(t.Context(), &seen); err != nil || len(seen.others) != 1 || seen.others[0].Name != "running" {
 		t.Errorf("%d benchmarks, %v; want the one that runs", len(seen.others), err)

@@ -16,22 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/design/session"
-	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/lock/queue"
-	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -48,49 +43,23 @@ const AnnotationNodes = "cephtune.dev/nodes"
 
 // Options are the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephTuningSweeps and CephBenchmarks from a cache, and writes to the API server. Reader
-	// reads from the API server: objects that must be current, and objects that the cache does not have.
-	Client   client.Client
-	Reader   client.Reader
-	Recorder events.EventRecorder
-	Settings *settings.Settings
-	Rook     Rook
-	Ceph     tuning.Ceph
-	Lock     lock.Locker
-	// Journals keeps the sweeps' journals in Kubernetes. They are mirrored into Ceph.
-	Journals tuning.Store
-	// Outages keeps the journals of outages.
-	Outages tuning.Store
+	dependencies.Shared
+
+	Rook Rook
 	// Namespaces says whether a sweep may begin in a namespace.
 	Namespaces Namespaces
-	// MasterKey proves to benchmarks that the operator allowed them to share a pool.
-	MasterKey []byte
-	// Writer is a name that is unique to this process.
-	Writer string
 	// Kubernetes is the UID of this Kubernetes cluster, from lock.ClusterID. Journals record it.
 	Kubernetes string
-	// KeepEvery is the interval between checks for orphaned journals; 0 means no checks.
-	KeepEvery time.Duration
-	// Doubts records changes of Ceph with an unknown outcome. The benchmark controller shares it.
-	Doubts *tuning.Doubts
 	// Courses returns the clients' figures for each second of a session.
 	Courses Courses
-	// Budget is the memory for the clients' figures of all sessions. The benchmark controller shares it. It may be nil.
-	Budget *limits.Budget
 	// Hasten shortens sessions in tests; it may be nil.
 	Hasten func(session.Plan) session.Plan
 	// Deadline returns how long the cluster may take to settle after changes.
 	Deadline func([]tuning.Change) tuning.Deadline
 	// Pace has the intervals between polls of the cluster.
 	Pace Pace
-	// Now is the clock, and Draw is the source of seeds.
-	Now  func() time.Time
+	// Draw is the source of seeds.
 	Draw func() uint64
-	// Counts counts events for metrics; nil counts nothing.
-	Counts *exporter.Events
-	// Reached is called at each step of a change. An error from it ends the current operation. Tests use it
-	// to simulate a crash of the manager; it may be nil.
-	Reached func(tuning.Step) error
 }
 
 // Pace has the intervals between polls of a cluster. Ceph sends no events.

@@ -34,8 +34,8 @@ const (
 	stepWatch step = "Watch"
 	// stepEnter proves the values again, and enters the run into the ledger.
 	stepEnter step = "Enter"
-	// stepRehearse proves, without load, that an applied configuration of a session has taken effect.
-	stepRehearse step = "Rehearse"
+	// stepProve proves, without load, that an applied configuration of a session has taken effect.
+	stepProve step = "Prove"
 	// stepBeginSession creates the benchmark of a session.
 	stepBeginSession step = "BeginSession"
 	// stepWatchSession starts the loop that switches settings under load, and checks the cluster.
@@ -78,7 +78,7 @@ const (
 	endsFailed   ending = "Failed"   // the sweep ends without a verdict
 	endsPaused   ending = "Paused"   // the sweep waits until it is resumed
 	endsClosed   ending = "Closed"   // the sweep waits until spec.maintenanceWindow opens
-	endsVoid     ending = "Void"     // the session is void, and the next one begins
+	endsInvalid  ending = "Invalid"  // the session is invalid, and the next one begins
 	endsReplaced ending = "Replaced" // another run ID begins
 	endsDeleted  ending = "Gone"     // the object is deleted
 )
@@ -90,49 +90,49 @@ type rule = reconcile.Rule[facts, plan]
 // behaviour of a sweep, except for waits that take too long (see giveUp). The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps the deleted object until the restore is done
-		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep changes nothing until its run ID changes
-		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but not its run ID
-		{Name: "restoreReplaced", Func: restoreReplaced},         // restore before another run ID begins
-		{Name: "restoreFailing", Func: restoreFailing},           // restore before the failed sweep ends
-		{Name: "restoreSuspended", Func: restoreSuspended},       // restore, then wait
-		{Name: "idleSuspended", Func: idleSuspended},             // wait until the sweep is resumed
-		{Name: "failAfterEdit", Func: failAfterEdit},             // the ledger belongs to the previous spec
-		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which later failures do not change
-		{Name: "restoreVoidSession", Func: restoreVoidSession},   // restore before the next session
-		{Name: "stallOnSettings", Func: stallOnSettings},         // the administrator does not allow the spec
-		{Name: "stallOnRefusal", Func: stallOnRefusal},           // benchmarks may not run in the namespace, or not on these claims
-		{Name: "stallAbandoned", Func: stallAbandoned},           // the abandon annotation is set, so a restore would be abandoned
-		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
-		{Name: "protect", Func: protect},                         // add the finalizer before the first change
-		{Name: "waitInLine", Func: waitInLine},                   // others are ahead in the queue
-		{Name: "failInOtherCluster", Func: failInOtherCluster},   // the CephCluster is now another Ceph cluster
-		{Name: "waitForCluster", Func: waitForCluster},           // the CephCluster does not exist or is not usable
-		{Name: "failAfterTrouble", Func: failAfterTrouble},       // steps have failed for too long
-		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // runs before and after an upgrade are not comparable
-		{Name: "makePlanOnly", Func: makePlanOnly},               // a plan changes nothing and needs no lock
-		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // spec.maintenanceWindow has closed, and no run is being measured
-		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins while spec.maintenanceWindow is closed
-		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
-		{Name: "takeLock", Func: takeLock},                       // one holder at a time per Ceph cluster
-		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep has left changes and does not restore them
-		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
-		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
-		{Name: "removeBenchmarks", Func: removeBenchmarks},       // wait for the teardown of ended sessions, and of a benchmark that does not count any more
-		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
-		{Name: "failOutOfRoom", Func: failOutOfRoom},             // a run had too little space; without this rule, the fastest configurations, which write most, would drop out
-		{Name: "restartBlock", Func: restartBlock},               // an earlier version of the operator began the block
-		{Name: "renameBenchmark", Func: renameBenchmark},         // another object has the name of the next benchmark
-		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
-		{Name: "watchSession", Func: watchSession},               // the session is running
-		{Name: "beginSession", Func: beginSession},               // all configurations are rehearsed
-		{Name: "enterRun", Func: enterRun},                       // the benchmark has ended
-		{Name: "watchRun", Func: watchRun},                       // the benchmark is running
-		{Name: "applyConfiguration", Func: applyConfiguration},   // write the journal, then change Ceph
-		{Name: "settleConfiguration", Func: settleConfiguration}, // poll until the cluster has settled
-		{Name: "restartOSDs", Func: restartOSDs},                 // some options take effect only when an OSD starts
-		{Name: "rehearse", Func: rehearse},                       // prove a configuration without load, before the session
-		{Name: "measure", Func: measure},                         // prove the configuration, then create the benchmark
+		{Name: "restoreDeleted", Func: restoreDeleted},               // the finalizer keeps the deleted object until the restore is done
+		{Name: "leaveEndedAlone", Func: leaveEndedAlone},             // an ended sweep changes nothing until its run ID changes
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},           // the spec of an ended sweep changed, but not its run ID
+		{Name: "restoreReplaced", Func: restoreReplaced},             // restore before another run ID begins
+		{Name: "restoreFailing", Func: restoreFailing},               // restore before the failed sweep ends
+		{Name: "restoreSuspended", Func: restoreSuspended},           // restore, then wait
+		{Name: "idleSuspended", Func: idleSuspended},                 // wait until the sweep is resumed
+		{Name: "failAfterEdit", Func: failAfterEdit},                 // the ledger belongs to the previous spec
+		{Name: "restoreConcluded", Func: restoreConcluded},           // the planner has a verdict, which later failures do not change
+		{Name: "restoreInvalidSession", Func: restoreInvalidSession}, // restore before the next session
+		{Name: "stallOnSettings", Func: stallOnSettings},             // the administrator does not allow the spec
+		{Name: "stallOnRefusal", Func: stallOnRefusal},               // benchmarks may not run in the namespace, or not on these claims
+		{Name: "stallAbandoned", Func: stallAbandoned},               // the abandon annotation is set, so a restore would be abandoned
+		{Name: "begin", Func: begin},                                 // a new run ID, or a resumed sweep
+		{Name: "protect", Func: protect},                             // add the finalizer before the first change
+		{Name: "waitInLine", Func: waitInLine},                       // others are ahead in the queue
+		{Name: "failInOtherCluster", Func: failInOtherCluster},       // the CephCluster is now another Ceph cluster
+		{Name: "waitForCluster", Func: waitForCluster},               // the CephCluster does not exist or is not usable
+		{Name: "failAfterTrouble", Func: failAfterTrouble},           // steps have failed for too long
+		{Name: "failAfterUpgrade", Func: failAfterUpgrade},           // runs before and after an upgrade are not comparable
+		{Name: "makePlanOnly", Func: makePlanOnly},                   // a plan changes nothing and needs no lock
+		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},       // spec.maintenanceWindow has closed, and no run is being measured
+		{Name: "waitForWindow", Func: waitForWindow},                 // nothing begins while spec.maintenanceWindow is closed
+		{Name: "yieldToOther", Func: yieldToOther},                   // another sweep needs the lock to restore
+		{Name: "takeLock", Func: takeLock},                           // one holder at a time per Ceph cluster
+		{Name: "restoreOrphaned", Func: restoreOrphaned},             // another sweep has left changes and does not restore them
+		{Name: "makePlan", Func: makePlan},                           // plan from the state of the cluster
+		{Name: "failWithoutPlan", Func: failWithoutPlan},             // the plan has refusals, or the planner cannot use it
+		{Name: "removeBenchmarks", Func: removeBenchmarks},           // wait for the teardown of ended sessions, and of a benchmark that does not count any more
+		{Name: "keepWinner", Func: keepWinner},                       // the spec asks to apply the winner
+		{Name: "failOutOfRoom", Func: failOutOfRoom},                 // a run had too little space; without this rule, the fastest configurations, which write most, would drop out
+		{Name: "restartBlock", Func: restartBlock},                   // an earlier version of the operator began the block
+		{Name: "renameBenchmark", Func: renameBenchmark},             // another object has the name of the next benchmark
+		{Name: "enterSession", Func: enterSession},                   // the session has ended, or the loop that switches its settings is gone
+		{Name: "watchSession", Func: watchSession},                   // the session is running
+		{Name: "beginSession", Func: beginSession},                   // all configurations are proven
+		{Name: "enterRun", Func: enterRun},                           // the benchmark has ended
+		{Name: "watchRun", Func: watchRun},                           // the benchmark is running
+		{Name: "applyConfiguration", Func: applyConfiguration},       // write the journal, then change Ceph
+		{Name: "settleConfiguration", Func: settleConfiguration},     // poll until the cluster has settled
+		{Name: "restartOSDs", Func: restartOSDs},                     // some options take effect only when an OSD starts
+		{Name: "proveConfiguration", Func: proveConfiguration},       // prove a configuration without load, before the session
+		{Name: "measure", Func: measure},                             // prove the configuration, then create the benchmark
 	}
 }
 
@@ -153,7 +153,7 @@ func (f facts) describe(p plan) reconcile.Decision {
 		Detail: strings.TrimSuffix(string(p.Detail.then)+": "+string(p.Detail.part), ": "), Reason: p.Outcome.Reason, Rests: p.Step == reconcile.StepNone,
 		Renews: p.Step == reconcile.StepLock && f.memory.lock != nil,
 	}
-	if f.atWork() && f.next.Action == sweep.RunSlot && !f.unplanned() {
+	if f.atWork() && f.next.Action == sweep.RunTrial && !f.unplanned() {
 		d.Run = f.run()
 	}
 	return d

@@ -133,7 +133,7 @@ func child(conditions ...string) func(*facts) {
 // applied says that Ceph has the settings of the next configuration.
 func applied(settled bool) func(*facts) {
 	return func(f *facts) {
-		f.memory.slot = slotMemory{run: f.run(), want: []tuning.Change{}, settled: settled}
+		f.memory.trial = trialMemory{number: f.run(), want: []tuning.Change{}, settled: settled}
 	}
 }
 
@@ -318,7 +318,7 @@ func TestDecide(t *testing.T) {
 		"a run that goes on":                  {seen: []func(*facts){child(v1alpha1.ConditionReconciling)}, want: stepWatch, wantReason: v1alpha1.ReasonRunning},
 		"the next configuration":              {seen: []func(*facts){}, want: stepApply, wantReason: v1alpha1.ReasonSettling, wantMessage: "Run 1: baseline"},
 		"the next one, after that of another run": {
-			seen: []func(*facts){applied(true), func(f *facts) { f.memory.slot.run = 7 }}, want: stepApply,
+			seen: []func(*facts){applied(true), func(f *facts) { f.memory.trial.number = 7 }}, want: stepApply,
 		},
 		"a cluster that has yet to settle": {seen: []func(*facts){applied(false)}, want: stepSettle, wantReason: v1alpha1.ReasonSettling},
 		"a cluster that has settled":       {seen: []func(*facts){applied(true)}, want: stepMeasure, wantReason: v1alpha1.ReasonRunning},
@@ -376,7 +376,7 @@ func TestDecide(t *testing.T) {
 		"a session whose benchmark is suspended": {
 			seen: []func(*facts){child(), waited("benchmark c, run 1: "), func(f *facts) {
 				f.child.Spec.Suspend, f.child.UID = true, "c"
-				f.sessions, f.next.Action = &sweepspec.Sessions{}, sweep.RunSlot
+				f.sessions, f.next.Action = &sweepspec.Sessions{}, sweep.RunTrial
 				f.memory.switching = sessionMemory{number: 1, child: "c"}
 			}},
 			want: reconcile.StepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "No progress of benchmark c for 30m0s",

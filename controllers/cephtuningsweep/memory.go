@@ -39,7 +39,7 @@ type memory struct {
 
 	// survey has facts that should not change during a sweep.
 	survey *survey
-	slot   slotMemory
+	trial  trialMemory
 	// switching is the next or current session of an interleaved sweep: one long phase with switched settings.
 	switching sessionMemory
 	// cannotKeep reports that the winner's settings could not be kept.
@@ -58,9 +58,9 @@ type memory struct {
 	foreign []sweepspec.ForeignSample
 }
 
-// slotMemory is the memory of the next or current run.
-type slotMemory struct {
-	run int
+// trialMemory is the memory of the next or current run.
+type trialMemory struct {
+	number int
 	// since is when the preparation of the run began. After a restart of the manager, it is normally when
 	// the run's benchmark was created. Earlier waits, for the lock or for spec.maintenanceWindow, do not count.
 	since time.Time
@@ -89,12 +89,12 @@ type survey struct {
 	opQueue string
 }
 
-// ofSlot returns the memory of a run. If the field slot belongs to another run, ofSlot begins a new memory, and
+// ofTrial returns the memory of a run. If the field trial belongs to another run, ofTrial begins a new memory, and
 // discards the samples in the field foreign.
-func (m *memory) ofSlot(run int, now time.Time) *slotMemory {
-	if m.slot.run != run {
-		m.slot = slotMemory{run: run, since: now}
+func (m *memory) ofTrial(run int, now time.Time) *trialMemory {
+	if m.trial.number != run {
+		m.trial = trialMemory{number: run, since: now}
 		m.foreign = nil
 	}
-	return &m.slot
+	return &m.trial
 }

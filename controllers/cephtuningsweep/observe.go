@@ -66,7 +66,7 @@ type facts struct {
 
 	// design knows the trials so far. It is nil after an edit or a change of the run ID, and if the plan or the trials
 	// are missing or unusable. next is its decision; zero without a design. If settings are switched under a load,
-	// next also has the configuration to rehearse.
+	// next also has the configuration to prove.
 	design sweepspec.Design
 	// edited reports that the spec differs, in an input of the verdict, from the spec for which the plan was
 	// made.
@@ -128,7 +128,7 @@ func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err er
 }
 
 // observePlan replays the trials. The decision depends only on the spec, the plan and the trials. The configuration to
-// rehearse depends on memory, too.
+// prove depends on memory, too.
 func (f *facts) observePlan() {
 	status := &f.sweep.Status
 	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
@@ -199,7 +199,7 @@ func (f *facts) addOther(b *v1alpha1.CephBenchmark) {
 // hasTrial reports whether the trial in status is that of the next or current run.
 func (f facts) hasTrial() bool {
 	recorded := f.sweep.Status.Trial
-	return recorded != nil && f.planErr == nil && f.next.Action == sweep.RunSlot && int(recorded.Number) == f.run()
+	return recorded != nil && f.planErr == nil && f.next.Action == sweep.RunTrial && int(recorded.Number) == f.run()
 }
 
 // observeChildren finds the sweep's benchmarks that have not ended or are stalled. It does so only if mustRestore
@@ -313,13 +313,13 @@ func (f facts) run() int {
 	return f.design.Number()
 }
 
-// configuration returns the configuration of the next or current trial, or the one to rehearse next. After the last
+// configuration returns the configuration of the next or current trial, or the one to prove next. After the last
 // trial, it returns the winner, or the baseline if no configuration won.
 func (f facts) configuration() sweep.Configuration {
 	if f.next.Action == sweep.Conclude {
 		return f.design.Configurations()[f.next.Conclusion.Winner]
 	}
-	return f.design.Configurations()[f.next.Slot.Configuration]
+	return f.design.Configurations()[f.next.Trial.Configuration]
 }
 
 // holder returns the name with which the sweep holds the lock. The sweep's children use the sweep's lock. The

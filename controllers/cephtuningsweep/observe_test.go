@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings/namespaces"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -55,7 +56,7 @@ func TestIsThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := New(Options{
-				Reader:     fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.objects...).Build(),
+				Shared:     dependencies.Shared{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.objects...).Build()},
 				Namespaces: namespaces.New(nil, tc.handled...),
 			})
 			if got, err := r.isThere(t.Context(), left); got != tc.want || err != nil {

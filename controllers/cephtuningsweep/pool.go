@@ -25,17 +25,17 @@ func (f facts) poolOwner() objectref.Ref { return objectref.To(sweepKind, f.swee
 
 // poolKey returns the key of the shared pool. Each attempt at a block has a separate pool.
 func (f facts) poolKey() string {
-	return fmt.Sprintf("%s/%d/%d", f.sweep.Spec.RunID, f.next.Slot.Block, f.next.Slot.Attempt)
+	return fmt.Sprintf("%s/%d/%d", f.sweep.Spec.RunID, f.next.Trial.Block, f.next.Trial.Attempt)
 }
 
 // sharesPool reports whether the next run shares its pool with other runs of its block.
 func (f facts) sharesPool() bool {
 	plan := f.sweep.Status.Plan
-	return f.next.Action == sweep.RunSlot && plan != nil && plan.ScratchPoolPer == v1alpha1.MadeForBlock
+	return f.next.Action == sweep.RunTrial && plan != nil && plan.ScratchPoolPer == v1alpha1.MadeForBlock
 }
 
 // beginsBlock reports whether the next run is the first of its block.
-func (f facts) beginsBlock() bool { return f.next.Slot.Position == 0 && f.next.Slot.Repeat == 0 }
+func (f facts) beginsBlock() bool { return f.next.Trial.Position == 0 && f.next.Trial.Repeat == 0 }
 
 // continuesBlock reports whether valid runs were measured on the pool of the block. Then the block must not
 // continue on a new pool, which could have other OSDs: compared runs must differ only in settings.
@@ -64,7 +64,7 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen pass) (bool, error) {
 // beginAgain returns the effect that discards the runs of the block, because its pool cannot be used any more.
 func (f pass) beginAgain(reason, cause string) (effect, error) {
 	result, err := f.interrupted()
-	message := fmt.Sprintf("The scratch pool of block %d %s The block starts again on a new pool.", f.next.Slot.Block, cause)
+	message := fmt.Sprintf("The scratch pool of block %d %s The block starts again on a new pool.", f.next.Trial.Block, cause)
 	result.Events = append(result.Events, reconcile.Warning(reason, message))
 	return result, err
 }

@@ -46,7 +46,8 @@ func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 func (r *Reconciler) queued(ctx context.Context, s *v1alpha1.CephTuningSweep, p reconcile.Pass[memory]) (facts, bool, error) {
 	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway}
 	place, waits := queue.OfSweep(s)
-	if !waits || !seen.onlyWaits() {
+	looked := p.Memory.mayRun || p.Memory.askedPlan.IsZero()
+	if !waits || !place.Still || !looked || p.Memory.lock != nil || !seen.unplanned() || s.Status.Trial != nil {
 		return facts{}, false, nil
 	}
 	var err error
@@ -54,15 +55,6 @@ func (r *Reconciler) queued(ctx context.Context, s *v1alpha1.CephTuningSweep, p 
 		return facts{}, false, err
 	}
 	return seen, true, nil
-}
-
-// onlyWaits reports whether the sweep has done nothing yet but to look whether it can run, and nobody has changed what it
-// should do since. After a restart of the manager, the reason Queued says that it has looked.
-func (f facts) onlyWaits() bool {
-	s := f.sweep
-	looked := f.memory.mayRun || f.memory.askedPlan.IsZero()
-	return reasonOf(s) == v1alpha1.ReasonQueued && !f.replaced() && s.Status.ObservedGeneration == s.Generation &&
-		!f.deleted() && !s.Spec.Suspend && f.memory.lock == nil && looked && f.unplanned() && s.Status.Trial == nil
 }
 
 // waitInLine waits while others are ahead in the queue.

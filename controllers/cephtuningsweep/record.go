@@ -50,7 +50,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.Gone: // The object is gone.
-	case e.Finished && slices.Contains([]ending{endsReplaced, endsClosed, endsVoid}, p.Detail.then):
+	case e.Finished && slices.Contains([]ending{endsReplaced, endsClosed, endsInvalid}, p.Detail.then):
 		// Only an abandoned restore finishes so. The sweep waits until a user removes the annotation that abandoned it.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.Step == reconcile.StepAcknowledge, e.Finished && p.Detail.then != endsPaused:

@@ -116,16 +116,16 @@ func (f facts) mayRestart() bool {
 // start. It does so before every run, even if no value has changed, so that caches are equally cold for all
 // configurations. If an OSD does not come up, the sweep ends, so that the OSD's original value is restored.
 func (r *Reconciler) restartForRun(ctx context.Context, seen pass) (effect, error) {
-	slot := &seen.memory.slot
-	changes, err := r.takenAtStart(ctx, seen, slot.want)
+	current := &seen.memory.trial
+	changes, err := r.takenAtStart(ctx, seen, current.want)
 	if err != nil {
 		return effect{}, err
 	}
 	if len(changes) == 0 {
-		slot.started = true
+		current.started = true
 		return effect{Again: reconcile.AtOnce}, nil
 	}
-	memory := &slot.restarts
+	memory := &current.restarts
 	look, err := r.observeRestarts(ctx, seen, memory)
 	if err == nil {
 		err = r.endangeredByRestarts(ctx, seen, look, changes)
@@ -137,7 +137,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen pass) (effect, erro
 	case err != nil:
 		return effect{}, err
 	case look.done():
-		slot.started = true
+		current.started = true
 		return effect{Again: reconcile.AtOnce}, nil
 	case memory.late(seen.now, look):
 		return r.without(ctx, seen, sweepspec.Evidence{
@@ -204,7 +204,7 @@ func (r *Reconciler) observeRestarts(ctx context.Context, seen pass, memory *res
 // endangeredByRestarts returns a *dangerError if the last restarted OSD has not come up in time, or if
 // endangeredByChange finds a danger.
 func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen pass, l restartLook, changes []tuning.Change) error {
-	progress := &seen.memory.slot.restarts
+	progress := &seen.memory.trial.restarts
 	if !progress.overdue(seen.now, l) {
 		return r.endangeredByChange(ctx, seen, l.connection, l.status, progress.stopped(l))
 	}

@@ -60,7 +60,7 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen pass, p plan) (
 // this reason. It discards the preparation of the next run.
 func (f pass) noteRestore(then ending) {
 	m := f.memory
-	m.slot = slotMemory{}
+	m.trial = trialMemory{}
 	if m.restoring.since.IsZero() {
 		m.restoring.since = f.now
 	}
@@ -300,7 +300,7 @@ func (r *Reconciler) afterRestore(ctx context.Context, seen pass, p plan) (effec
 			return effect{Finished: true}, nil
 		}
 		return begun(seen.facts), r.removeChildren(ctx, seen)
-	case endsPaused, endsClosed, endsVoid:
+	case endsPaused, endsClosed, endsInvalid:
 		seen.memory.pauses = ""
 		result, err := seen.interrupted()
 		result.Edit = inTurn(result.Edit, func(s *v1alpha1.CephTuningSweepStatus) { s.Trial = nil })
@@ -350,7 +350,7 @@ func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTun
 }
 
 // interrupted returns the effect that discards the runs of the current block, or enters the current session
-// as void.
+// as invalid.
 func (f pass) interrupted() (effect, error) {
 	if f.design == nil {
 		return effect{Again: reconcile.AtOnce}, nil

@@ -113,7 +113,7 @@ func (f facts) untilEnd(p plan) plan {
 }
 
 func applyConfiguration(seen facts) (plan, bool) {
-	known := seen.memory.slot.run == seen.run() && seen.memory.slot.want != nil
+	known := seen.memory.trial.number == seen.run() && seen.memory.trial.want != nil
 	return plan{
 		Step: stepApply, Again: reconcile.AtOnce, Progress: seen.doing("changing settings"), Outcome: seen.settling("Changing settings."),
 	}, !known
@@ -122,13 +122,13 @@ func applyConfiguration(seen facts) (plan, bool) {
 func settleConfiguration(seen facts) (plan, bool) {
 	return plan{
 		Step: stepSettle, Again: seen.pace.Settle, Progress: seen.doing("settling"), Outcome: seen.settling("Waiting for the cluster to settle."),
-	}, !seen.memory.slot.settled
+	}, !seen.memory.trial.settled
 }
 
 func restartOSDs(seen facts) (plan, bool) {
 	return plan{
 		Step: stepRestart, Again: seen.pace.Settle, Progress: seen.doing("restarting OSDs"), Outcome: seen.settling("Restarting OSDs."),
-	}, seen.mayRestart() && !seen.memory.slot.started
+	}, seen.mayRestart() && !seen.memory.trial.started
 }
 
 // measure is the last rule and always applies: by now, the cluster has the configuration.

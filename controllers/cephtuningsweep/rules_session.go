@@ -9,18 +9,18 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
-// The rules of the design Interleaved. Before the first session, each configuration is rehearsed: its values are
-// applied and proven once without load. The options of the session's own scratch pool are not, because the pool
-// does not exist yet. Before a later session, only the baseline is rehearsed again, unless the manager was
+// The rules of the design Interleaved. Before the first session, each configuration is proven: its values are
+// applied and read back once without load. The options of the session's own scratch pool are not, because the pool
+// does not exist yet. Before a later session, only the baseline is proven again, unless the manager was
 // restarted, the connection to Ceph changed, or settings were restored meanwhile. Then a benchmark with one long
 // phase runs, and a loop switches settings during that phase. These rules do not apply to sweeps with the design
 // Blocks.
 
-// restoreVoidSession restores everything after a session that may have left Ceph with unknown
+// restoreInvalidSession restores everything after a session that may have left Ceph with unknown
 // settings.
-func restoreVoidSession(seen facts) (plan, bool) {
-	return seen.restoreThen(endsVoid, "The session is void. Restoring everything before the next one."),
-		seen.sessions != nil && seen.memory.pauses == endsVoid && !seen.isJudged()
+func restoreInvalidSession(seen facts) (plan, bool) {
+	return seen.restoreThen(endsInvalid, "The session is invalid. Restoring everything before the next one."),
+		seen.sessions != nil && seen.memory.pauses == endsInvalid && !seen.isJudged()
 }
 
 // removeBenchmarks waits for the teardown of benchmarks before the next run or session: of ended sessions, because
@@ -40,7 +40,7 @@ func removeBenchmarks(seen facts) (plan, bool) {
 // enterSession enters a session into the ledger if the session has ended.
 func enterSession(seen facts) (plan, bool) {
 	p := plan{Step: stepEnterSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("judging"), Outcome: seen.inSession("Entering it into the ledger.")}
-	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && (seen.isJudged() || seen.spoilt != "" || seen.child != nil && seen.sessionIsOver())
+	return p, seen.sessions != nil && seen.next.Action == sweep.RunTrial && (seen.isJudged() || seen.spoilt != "" || seen.child != nil && seen.sessionIsOver())
 }
 
 // isJudged reports whether the ledger entries of the current session are known, but not yet in status. That
@@ -76,18 +76,18 @@ func watchSession(seen facts) (plan, bool) {
 	}), seen.sessions != nil && seen.child != nil
 }
 
-// rehearse proves a configuration without load.
-func rehearse(seen facts) (plan, bool) {
+// proveConfiguration proves a configuration without load.
+func proveConfiguration(seen facts) (plan, bool) {
 	return plan{
-		Step: stepRehearse, Again: seen.pace.Settle, Progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), Outcome: seen.inSession("Trying the settings without load."),
+		Step: stepProve, Again: seen.pace.Settle, Progress: seen.sessionProgress("proving " + seen.configuration().Name), Outcome: seen.inSession("Trying the settings without load."),
 	}, seen.sessions != nil
 }
 
-// beginSession creates the benchmark of a session once all configurations are rehearsed.
+// beginSession creates the benchmark of a session once all configurations are proven.
 func beginSession(seen facts) (plan, bool) {
 	return plan{
 		Step: stepBeginSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("preparing"), Outcome: seen.inSession("Creating the pool and the clients of the session."),
-	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunSlot && seen.isRehearsed()
+	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunTrial && seen.allProven()
 }
 
 func (f facts) inSession(message string) kstatus.Outcome {

@@ -35,10 +35,10 @@ type Courses interface {
 type sessionMemory struct {
 	number int
 	since  time.Time
-	// rehearsed is the number of configurations that are rehearsed for the session. engine is the tuning.Engine that
-	// rehearsed them. Only this Engine may switch their settings.
-	rehearsed int
-	engine    *tuning.Engine
+	// proven is the number of configurations that are proven for the session. engine is the tuning.Engine that
+	// proven them. Only this Engine may switch their settings.
+	proven int
+	engine *tuning.Engine
 	// child is the benchmark that this process has created for the session.
 	child types.UID
 	// loop switches settings while the benchmark runs; nil before the load has warmed up.
@@ -53,70 +53,63 @@ type sessionMemory struct {
 
 // noteSession begins the memory of the current session before the session's first step.
 func (f pass) noteSession(next step) {
-	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveBenchmarks { // stepRemoveBenchmarks still belongs to the previous session.
+	if f.sessions == nil || f.next.Action != sweep.RunTrial || next == stepRemoveBenchmarks { // stepRemoveBenchmarks still belongs to the previous session.
 		return
 	}
 	s := &f.memory.switching
-	index := f.rehearsed()
+	index := f.proven()
 	if s.number != f.run() {
 		*s = sessionMemory{number: f.run(), since: f.now, engine: s.engine}
 	}
-	s.rehearsed = index
+	s.proven = index
 }
 
-// rehearsed returns the number of configurations that are rehearsed for the current session. A rehearsal
+// proven returns the number of configurations that are proven for the current session. A proof
 // stays valid for later sessions until settings are restored, or a new connection to Ceph needs a new
-// tuning.Engine. Only the baseline is rehearsed again, because each session begins with it.
-func (f facts) rehearsed() int {
+// tuning.Engine. Only the baseline is proven again, because each session begins with it.
+func (f facts) proven() int {
 	s := f.memory.switching
 	switch {
 	case s.engine != f.memory.engine:
-		return 0 // Nothing was rehearsed with this Engine yet, or enterInterrupted has discarded the rehearsals.
+		return 0 // Nothing was proven with this Engine yet, or enterInterrupted has discarded the proofs.
 	case s.number != f.run():
-		return max(s.rehearsed-1, 0)
+		return max(s.proven-1, 0)
 	}
-	return s.rehearsed
+	return s.proven
 }
 
-// rehearses returns the index of the configuration to rehearse next: first the candidates, then the baseline,
+// configurationToProve returns the index of the configuration to prove next: first the candidates, then the baseline,
 // with which each session begins.
-func (f facts) rehearses() int {
+func (f facts) configurationToProve() int {
 	all := len(f.design.Configurations())
-	return (min(f.rehearsed(), all-1) + 1) % all
+	return (min(f.proven(), all-1) + 1) % all
 }
 
-// isRehearsed reports whether all configurations were applied and proven, and these rehearsals are still
+// allProven reports whether all configurations were applied and proven, and these proofs are still
 // valid.
-func (f facts) isRehearsed() bool {
-	return f.memory.engine != nil && f.rehearsed() >= len(f.design.Configurations())
+func (f facts) allProven() bool {
+	return f.memory.engine != nil && f.proven() >= len(f.design.Configurations())
 }
 
-// observeSessions adds the configuration to rehearse to the decision, and the day of the next session. Before a session,
-// configurations are rehearsed: applied and proven one by one, without load.
+// observeSessions adds the configuration to prove to the decision, and the day of the next session. Before a session,
+// configurations are applied and proven one by one, without load.
 func (f *facts) observeSessions() {
-	if f.next.Action == sweep.RunSlot {
-		f.next.Slot.Configuration = f.rehearses()
+	if f.next.Action == sweep.RunTrial {
+		f.next.Trial.Configuration = f.configurationToProve()
 	}
 	if next := f.sessions.NotBefore; f.now.Before(next) { // The next session belongs to another day, as if spec.maintenanceWindow were closed.
 		f.open, f.opens = false, next
 	}
 }
 
-// rehearse proves the applied values without load.
-func (r *Reconciler) rehearse(ctx context.Context, seen pass) (effect, error) {
-	slot := &seen.memory.slot
-	against, proven, err := r.prove(ctx, seen, slot.want)
-	switch {
-	case err != nil:
-		return effect{}, err
-	case against != nil:
-		return r.without(ctx, seen, *against)
-	case !proven:
-		return effect{Outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
+// proveConfiguration proves the applied values without load.
+func (r *Reconciler) proveConfiguration(ctx context.Context, seen pass) (effect, error) {
+	if unproven, waits, err := r.unproven(ctx, seen); err != nil || waits {
+		return unproven, err
 	}
 	s := &seen.memory.switching
-	s.rehearsed, s.engine = s.rehearsed+1, seen.memory.engine
-	seen.memory.slot = slotMemory{}
+	s.proven, s.engine = s.proven+1, seen.memory.engine
+	seen.memory.trial = trialMemory{}
 	return effect{Again: reconcile.AtOnce}, nil
 }
 
@@ -267,7 +260,7 @@ func (c *switched) Holds(ctx context.Context, setting int) error {
 }
 
 // try applies the options of the session's own pool for each configuration, and last for the baseline. These
-// options could not be rehearsed before the session, because the pool did not exist.
+// options could not be proven before the session, because the pool did not exist.
 func (c *switched) try(ctx context.Context) error {
 	c.failure = c.engine.Try(ctx, c.pool, append(slices.Clone(c.changes[1:]), c.changes[0]))
 	return c.failure
@@ -325,7 +318,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen pass) (effect, error
 	}
 	if s.reason != "" {
 		entered.Events = append(entered.Events, reconcile.Warning("TrialInvalid", fmt.Sprintf("Trial %d is %s: %s", seen.run(), s.trial.Validity(), sentence(s.reason))))
-		seen.memory.pauses = endsVoid
+		seen.memory.pauses = endsInvalid
 	}
 	if s.lack != "" {
 		entered.Events = append(entered.Events, starved(fmt.Sprintf("Trial %d", seen.run()), s.lack))
@@ -348,7 +341,7 @@ func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, cause string) {
 	}
 	switch {
 	case f.spoilt != "":
-		return invalid(v1alpha1.TrialFailed, cmp.Or(f.memory.slot.spoilt, f.spoilt))
+		return invalid(v1alpha1.TrialFailed, cmp.Or(f.memory.trial.spoilt, f.spoilt))
 	case s.loop == nil && s.child == f.child.UID:
 		return invalid(v1alpha1.TrialFailed, "its benchmark ended before settings were switched: "+kstatus.Current(f.child.Status.Conditions).Message)
 	case s.loop == nil:
@@ -387,7 +380,7 @@ func (f facts) sessionMiB(s *sessionMemory) int64 {
 func (f pass) enterInterrupted() (effect, error) {
 	s := f.memory.switching
 	f.memory.switching = sessionMemory{}
-	if f.next.Action != sweep.RunSlot || s.number != f.run() || s.child == "" {
+	if f.next.Action != sweep.RunTrial || s.number != f.run() || s.child == "" {
 		return effect{Again: reconcile.AtOnce}, nil
 	}
 	return f.entered(sweepspec.InvalidSession(f.run(), v1alpha1.TrialInterrupted, f.sessionCost(&s)))

@@ -27,7 +27,7 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen pass, evidence ses
 	for i, c := range seen.design.Configurations() {
 		kept.Configurations = append(kept.Configurations, sweepspec.NameOf(i, c))
 	}
-	if question, err := seen.sessions.Question(); err == nil && evidence.Record.Void == "" {
+	if question, err := seen.sessions.Question(); err == nil && evidence.Record.Invalid == "" {
 		kept.Mark = evidence.Mark(question)
 		if counted, ok, err := evidence.Session(question, kept.Objective); err == nil && ok {
 			kept.Counted = &counted

@@ -196,7 +196,7 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	gathered := session.NewCollector(p.plan, p.clients, l.memory)
 	l.evidence.Plan = p.plan
 	if err := p.try(ctx); err != nil {
-		l.evidence.Record = session.Record{Began: time.Now(), Void: "try the settings: " + err.Error()}
+		l.evidence.Record = session.Record{Began: time.Now(), Invalid: "try the settings: " + err.Error()}
 		l.failure = p.failure()
 		return
 	}
@@ -218,7 +218,7 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 		return p.enough(evidence, l)
 	})
 	l.failure = p.failure()
-	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", describeSwitches(l.evidence.Record))
+	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "invalid", l.evidence.Record.Invalid, "switches", describeSwitches(l.evidence.Record))
 }
 
 // describeSwitches describes the switches of a session for the log: when each began, how long it took, and

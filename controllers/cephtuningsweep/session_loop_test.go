@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/design/switchback"
@@ -44,9 +45,9 @@ func (sameAtOnce) Switch(context.Context, int, int) (sent, acknowledged time.Tim
 func (sameAtOnce) Proven(context.Context, int) (bool, error) { return true, nil }
 func (sameAtOnce) Holds(context.Context, int) error          { return nil }
 
-// Without its plan, the archive of a void session could not be read, nor could those of the sweep's
+// Without its plan, the archive of an invalid session could not be read, nor could those of the sweep's
 // other sessions.
-func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
+func TestInvalidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, err := session.Quick(7, 3, 1, 8, session.DefaultWindow)
 		if err != nil {
@@ -71,8 +72,8 @@ func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 		}
 		l := &loop{}
 		p.switchSettings(t.Context(), l)
-		if l.evidence.Record.Void == "" || l.evidence.Plan.Number != 3 || len(l.evidence.Clients) != 1 {
-			t.Errorf("plan %d, %d clients, void %q; want the plan, the client of the first look, and why it is void", l.evidence.Plan.Number, len(l.evidence.Clients), l.evidence.Record.Void)
+		if l.evidence.Record.Invalid == "" || l.evidence.Plan.Number != 3 || len(l.evidence.Clients) != 1 {
+			t.Errorf("plan %d, %d clients, invalid %q; want the plan, the client of the first look, and why it is invalid", l.evidence.Plan.Number, len(l.evidence.Clients), l.evidence.Record.Invalid)
 		}
 	})
 }
@@ -136,7 +137,7 @@ func TestTheLoopOfAVanishedSweepGivesItsMemoryBack(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
 	for _, name := range []string{"gone", "kept"} {
 		t.Run(name, func(t *testing.T) {
-			r := New(Options{Client: c, Reader: c, Now: today})
+			r := New(Options{Shared: dependencies.Shared{Client: c, Reader: c, Now: today}})
 			key, budget := types.NamespacedName{Namespace: "bench", Name: name}, limits.NewBudget(1<<20)
 			account := budget.Open()
 			if err := account.Hold().Resize(1 << 10); err != nil {

@@ -44,7 +44,7 @@ func (p loopPlan) paceAt(pairs int, ended time.Duration) sessionPace {
 		out.left = ended / time.Duration(pairs) * time.Duration(left)
 	case len(p.plan.Order) > 0:
 		each := p.plan.Lasts() / time.Duration(len(p.plan.Order))
-		out.left = each * time.Duration((left+p.plan.PairsOfGroup()-1)/p.plan.PairsOfGroup())
+		out.left = each * time.Duration((left+p.plan.PairsOfBlock()-1)/p.plan.PairsOfBlock())
 	}
 	return out
 }

@@ -148,13 +148,13 @@ func failing(int, bool) float64 { return 0 }
 func measured(t *testing.T, as speed) func(*facts) {
 	t.Helper()
 	return func(f *facts) {
-		for f.next.Action == sweep.RunSlot {
+		for f.next.Action == sweep.RunTrial {
 			n := f.run()
-			value, reason := as(n, f.next.Slot.Configuration == 0), v1alpha1.TrialReason("")
+			value, reason := as(n, f.next.Trial.Configuration == 0), v1alpha1.TrialReason("")
 			if value == 0 {
 				reason = v1alpha1.TrialFailed
 			}
-			after, err := f.design.Enter(sweepspec.NewEntry(f.next.Slot, reason, "", []float64{value}, 75, 4096).Trial(n))
+			after, err := f.design.Enter(sweepspec.NewEntry(f.next.Trial, reason, "", []float64{value}, 75, 4096).Trial(n))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func lifeStories() map[string]story {
 		"every run soaks, changed or not":                          everyRunSoaks,
 		"a grid with an axis of the load":                          aGridWithAnAxisOfTheLoad,
 		"pools of their own for numbers of PGs":                    poolsOfTheirOwn,
-		"bundles, one of which unsets an option":                   bundles,
+		"configurations, one of which unsets an option":            configurations,
 		"a number of PGs in place":                                 inPlace,
 		"only a plan":                                              onlyAPlan,
 		"a verdict to fail on, which is accepted later":            aVerdictToFailOn,
@@ -222,7 +222,7 @@ func poolsOfTheirOwn(w *world) {
 	w.wantState(before)
 }
 
-func bundles(w *world) {
+func configurations(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_client_message_cap", Value: "512", Runtime: true}}
 	})

@@ -151,15 +151,15 @@ func (w *world) wantComparison(s *v1alpha1.CephTuningSweep, blocks int32) {
 	}
 }
 
-// wantDrawnAgain checks that one session was void, and that its replacement is valid. The
+// wantDrawnAgain checks that one session was invalid, and that its replacement is valid. The
 // confidence of the verdict depends on how busy the machine is, so only a gain would be wrong.
-func (w *world) wantDrawnAgain(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.TrialReason) {
+func (w *world) wantDrawnAgain(s *v1alpha1.CephTuningSweep, before string, invalid v1alpha1.TrialReason) {
 	w.t.Helper()
 	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
-	if trialsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||
+	if trialsThatAre(s, invalid) != 1 || w.sessions(s).Short != 1 ||
 		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
-		w.t.Errorf("sessions %q, verdict %s, want one that is %s and then one that is valid", validities(s), s.Status.Verdict, void)
+		w.t.Errorf("sessions %q, verdict %s, want one that is %s and then one that is valid", validities(s), s.Status.Verdict, invalid)
 	}
 	if left := w.childrenOfSessions(); len(left) > 0 {
 		w.t.Errorf("benchmark %s is left", left[0].Name)
@@ -224,7 +224,7 @@ func lostAnswerInMidSession(w *world) {
 	before := w.state()
 	s := w.inSession()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetConfig" })
-	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
+	w.await(s, "invalid", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
 	w.ceph.Land() // Ceph carries the change out after all.
 	w.wantDrawnAgain(s, before, v1alpha1.TrialFailed)
 }
@@ -233,7 +233,7 @@ func clientsLostInMidSession(w *world) {
 	before := w.state()
 	s := w.inSession()
 	w.load.set(func(l *load) { l.broken = errors.New("no route to host") })
-	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
+	w.await(s, "invalid", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
 	w.load.set(func(l *load) { l.broken = nil })
 	w.wantDrawnAgain(s, before, v1alpha1.TrialFailed)
 }
@@ -286,7 +286,7 @@ func twoCandidatesInOneSession(w *world) {
 	}
 }
 
-// recoveryInMidSession disturbs a part of a session, whose groups then do not count.
+// recoveryInMidSession disturbs a part of a session, whose blocks then do not count.
 func recoveryInMidSession(w *world) {
 	before := w.state()
 	s := w.inSession()

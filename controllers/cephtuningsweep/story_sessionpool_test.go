@@ -115,19 +115,19 @@ func lostAnswerInThePool(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetPoolOption" })
 	w.withDataPool()
 	s := w.create("fast", fastReadSpec)
-	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
+	w.await(s, "invalid", func(s *v1alpha1.CephTuningSweep) bool { return trialsThatAre(s, v1alpha1.TrialFailed) == 1 })
 	w.ceph.Land() // Ceph carries the change out after all.
 	w.wantDrawnAgainInThePool(s, before, v1alpha1.TrialFailed)
 }
 
-// wantDrawnAgainInThePool checks that one session was void, and that its replacement is valid. As in
+// wantDrawnAgainInThePool checks that one session was invalid, and that its replacement is valid. As in
 // wantDrawnAgain, only a gain would be wrong.
-func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.TrialReason) {
+func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before string, invalid v1alpha1.TrialReason) {
 	w.t.Helper()
 	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.setDataPool(0)
 	w.wantState(before)
-	if trialsThatAre(s, void) != 1 || w.sessions(s).Short != 1 ||
+	if trialsThatAre(s, invalid) != 1 || w.sessions(s).Short != 1 ||
 		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
 		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, validities(s), s.Status.Summary)
 	}

@@ -361,7 +361,7 @@ func aSessionIsReplaced(w *world) {
 	forged := w.replace(s, forgedCopy)
 	w.await(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
 	if n := trialsThatAre(s, v1alpha1.TrialFailed); n != 1 || w.sessions(s).Short != 1 {
-		w.t.Errorf("%d void sessions, want 1, and one that is valid: %s", n, validities(s))
+		w.t.Errorf("%d invalid sessions, want 1, and one that is valid: %s", n, validities(s))
 	}
 	w.wantForeignUnused(s, forged)
 	w.wantState(before)

@@ -22,7 +22,7 @@ import (
 // preparesTrial returns the edit that records the name and the nonce of the next run's benchmark; nil if status has
 // them, or if no run follows.
 func (f facts) preparesTrial() func(*v1alpha1.CephTuningSweepStatus) {
-	if f.next.Action != sweep.RunSlot || f.hasTrial() {
+	if f.next.Action != sweep.RunTrial || f.hasTrial() {
 		return nil
 	}
 	next := trial.Next(f.sweep, f.run(), f.sharedPool())
@@ -49,7 +49,7 @@ func (r *Reconciler) createBenchmark(ctx context.Context, seen pass, c sweep.Con
 		return effect{Again: reconcile.AtOnce, Edit: seen.preparesTrial()}, "", nil
 	}
 	child, err := seen.design.Benchmark(sweepspec.Child{
-		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: c,
+		Sweep: seen.sweep, Trial: seen.next.Trial, Run: seen.run(), Configuration: c,
 		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Reconciler) createChild(ctx context.Context, seen pass, child *v1alpha1
 // removeBenchmarks removes the benchmarks in the field others, and notes why that of the current run does not count.
 func (r *Reconciler) removeBenchmarks(ctx context.Context, seen pass) (effect, error) {
 	if seen.spoilt != "" {
-		seen.memory.ofSlot(seen.run(), seen.now).spoilt = seen.spoilt
+		seen.memory.ofTrial(seen.run(), seen.now).spoilt = seen.spoilt
 	}
 	_, err := r.endChildren(ctx, seen)
 	return effect{}, err

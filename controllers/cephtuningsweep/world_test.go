@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/controllers/dependencies"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
@@ -224,21 +225,25 @@ func (w *world) asManager() client.Client {
 // options returns options for a new process.
 func (w *world) options(direct client.Client, process string) Options {
 	return Options{
-		Client: direct, Reader: direct,
-		Settings: w.allowed, Rook: w.rook, Ceph: w.ceph,
-		Lock:       turns{Locker: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
-		Journals:   journals.New(direct, direct, w.namespace),
-		Outages:    journals.New(direct, direct, w.namespace).ForOutages(),
+		Shared: dependencies.Shared{
+			Client: direct, Reader: direct,
+			Settings: w.allowed, Ceph: w.ceph,
+			Lock:      turns{Locker: lock.NewBoth(lock.NewLeases(direct, direct, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")), world: w},
+			Journals:  journals.New(direct, direct, w.namespace),
+			Outages:   journals.New(direct, direct, w.namespace).ForOutages(),
+			MasterKey: masterKey,
+			Writer:    process,
+			Counts:    w.counts, Now: w.now,
+		},
+		Rook:       w.rook,
 		Namespaces: namespaces.New(direct, w.namespace),
-		MasterKey:  masterKey,
-		Writer:     process, Kubernetes: "this-cluster",
+		Kubernetes: "this-cluster",
 		Deadline: func([]tuning.Change) tuning.Deadline {
 			return tuning.Deadline{Polls: 2, Deadline: 10 * time.Second}
 		},
 		Pace:    Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond, Queue: 10 * time.Millisecond},
-		Counts:  w.counts,
 		Courses: w.load, Hasten: hastened,
-		Now: w.now, Draw: func() uint64 { return 7 },
+		Draw: func() uint64 { return 7 },
 	}
 }
 

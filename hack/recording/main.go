@@ -36,7 +36,7 @@ func main() {
 }
 
 // extract writes the recording of the last session in an export. It ignores earlier sessions, which exist
-// if a session was void, or if several sessions were planned.
+// if a session was invalid, or if several sessions were planned.
 func extract(w io.Writer, path string) error {
 	all, err := manifest.All(path, nil)
 	if err != nil {

@@ -41,7 +41,7 @@ type SwitchedSession struct {
 	Evidence session.Evidence `json:"evidence"`
 	// Counted holds the windows from which the verdict is computed, with their values of the objective.
 	// If the session has looks (interim evaluations), these are the windows up to the latest look.
-	// Counted is kept even if the clients' figures of each second do not fit. It is nil for a void
+	// Counted is kept even if the clients' figures of each second do not fit. It is nil for an invalid
 	// session, for a session that ended before its first look, and if the windows could not be computed.
 	Counted *switchback.Session `json:"counted,omitempty"`
 	// Mark qualifies the session. Like Counted, it is kept if the clients' figures do not fit.
@@ -140,10 +140,10 @@ func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
 // Summarize computes the summary of the session again: from the clients' figures, or from Counted if a part
 // was dropped. Its second result is false before the first look of a sweep with looks, and with an error. The
-// error wraps [session.ErrVoid] for a void session, and [session.ErrNotKept] if a part was dropped and the
+// error wraps [session.ErrInvalid] for an invalid session, and [session.ErrNotKept] if a part was dropped and the
 // question has constraints.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, ok bool, err error) {
-	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
+	if len(s.Dropped) == 0 || s.Evidence.Record.Invalid != "" {
 		return s.Evidence.Summarize(q)
 	}
 	if s.Counted == nil {

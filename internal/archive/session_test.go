@@ -30,8 +30,8 @@ func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, sessi
 		t.Fatal(err)
 	}
 	record := session.Record{Began: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	for _, group := range plan.Order[:4] {
-		for _, setting := range group {
+	for _, block := range plan.Order[:4] {
+		for _, setting := range block {
 			from := record.End + 300*time.Millisecond
 			record.End = from + plan.Window
 			record.Switches = append(record.Switches, switchback.Switch{Setting: setting, Sent: record.End - plan.Window - 300*time.Millisecond, Acknowledged: from, Ended: record.End, Proven: true})
@@ -111,7 +111,7 @@ func TestASessionGivesTheSameEntriesFromItsArchive(t *testing.T) {
 
 func TestAVoidSessionSaysWhy(t *testing.T) {
 	s, q := switched(t, 1, 1)
-	s.Evidence.Record.Void, s.Counted = "switch 3: the answer is lost", nil
+	s.Evidence.Record.Invalid, s.Counted = "switch 3: the answer is lost", nil
 	data, err := MarshalSession(s)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestAVoidSessionSaysWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := back.Summarize(q); !errors.Is(err, session.ErrVoid) || !strings.Contains(err.Error(), "the answer is lost") {
+	if _, _, err := back.Summarize(q); !errors.Is(err, session.ErrInvalid) || !strings.Contains(err.Error(), "the answer is lost") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 // holders grants the lock to every holder. It records who takes it and who releases it.
@@ -58,7 +59,7 @@ type restorersWorld struct {
 	*Restorer
 	t       *testing.T
 	ceph    *cephtest.Cluster
-	store   *tuning.Memory
+	store   tuning.Store
 	holders *holders
 	clock   time.Time
 	cluster settings.Cluster
@@ -75,7 +76,8 @@ func newRestorersWorld(t *testing.T, objects ...client.Object) *restorersWorld {
 		a.OSDMap = ceph.OSDMap{FSID: fsid, OSDs: []ceph.OSDState{{Up: true}, {ID: 1, Up: true}, {ID: 2, Up: true}}}
 		a.Keys, a.Errors = map[string]string{}, map[string]error{}
 	})
-	w := &restorersWorld{t: t, ceph: cluster, store: &tuning.Memory{}, holders: &holders{}, clock: begin}
+	cache := fake.NewClientBuilder().Build()
+	w := &restorersWorld{t: t, ceph: cluster, store: journals.New(cache, cache, "cephtune-system").ForOutages(), holders: &holders{}, clock: begin}
 	w.cluster = settings.Cluster{Namespace: "rook-ceph", Name: "my-cluster", Identities: settings.Identities{Observer: "observer", OSDStopper: "stopper"}}
 	w.Restorer = &Restorer{
 		Operator: Operator{

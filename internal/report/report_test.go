@@ -108,9 +108,9 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 			s := s.DeepCopy()
 			var all []*v1alpha1.CephBenchmark
 			for block, value := range test.candidate {
-				for slot, v := range []string{"100", value} {
-					run := 2*block + slot + 1
-					s.Status.Trials = append(s.Status.Trials, validTrial(run, block+1, slot))
+				for position, v := range []string{"100", value} {
+					run := 2*block + position + 1
+					s.Status.Trials = append(s.Status.Trials, validTrial(run, block+1, position))
 					all = append(all, &v1alpha1.CephBenchmark{
 						ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "any"},
 						Status: v1alpha1.CephBenchmarkStatus{Trial: runOf(s, run), Phases: []v1alpha1.PhaseResult{{

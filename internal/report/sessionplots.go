@@ -70,8 +70,8 @@ func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
 	}
 	caption := fmt.Sprintf("%s: %s %s; %s is better. A strip shows when a configuration was applied; a pale strip does not count. Gaps between the strips are switches and the first "+
 		"seconds after them, which do not count.", title, metric, unit, sweepspec.BetterWord(metric))
-	if void := s.Evidence.Record.Void; void != "" {
-		caption = fmt.Sprintf("%s is void: %s. %s", title, void, caption)
+	if invalid := s.Evidence.Record.Invalid; invalid != "" {
+		caption = fmt.Sprintf("%s is invalid: %s. %s", title, invalid, caption)
 	}
 	return &Plot{SVG: c.svg(fmt.Sprintf("%s: %s %s, and the configurations", title, metric, unit)), Caption: caption}
 }

@@ -99,7 +99,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 // inFigures states the objective, in its unit, of the baseline and of the best configuration or the only
 // candidate. It returns "" if either value is missing. With several candidates, it also returns "" if the best
 // configuration is the baseline or is not known yet. The ratio of these two values differs from the verdict's
-// ratio, which compares runs within blocks, or windows within groups.
+// ratio, which compares runs or windows within blocks.
 func inFigures(s *v1alpha1.CephTuningSweep) string {
 	objective := s.Spec.Objective
 	typical := sweepspec.Typical(s)
@@ -162,7 +162,7 @@ func better(metric v1alpha1.Metric) string {
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
 // configurations returns the table of configurations. The ratio in a row compares runs within blocks, or
-// windows within groups. So it differs from the ratio of the figures in the table.
+// windows within blocks. So it differs from the ratio of the figures in the table.
 func configurations(s *v1alpha1.CephTuningSweep) *Table {
 	objective := s.Spec.Objective
 	typical := sweepspec.Typical(s)
@@ -218,7 +218,7 @@ func runTable(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
 		if e.Attempt > 1 {
 			block += fmt.Sprintf(" (attempt %d)", e.Attempt)
 		}
-		row := []string{strconv.Itoa(i + 1), block, strconv.Itoa(e.Slot + 1), nameOf(s, e.Configuration)}
+		row := []string{strconv.Itoa(i + 1), block, strconv.Itoa(e.Position + 1), nameOf(s, e.Configuration)}
 		for j, r := range references(s) {
 			value := ""
 			if j < len(e.Values) {
@@ -332,7 +332,7 @@ func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]str
 	}}
 	for i, e := range ledger {
 		run := []string{
-			strconv.Itoa(i + 1), strconv.Itoa(e.Block), strconv.Itoa(e.Attempt), strconv.Itoa(e.Slot), strconv.Itoa(e.Configuration),
+			strconv.Itoa(i + 1), strconv.Itoa(e.Block), strconv.Itoa(e.Attempt), strconv.Itoa(e.Position), strconv.Itoa(e.Configuration),
 			nameOf(s, e.Configuration), e.Validity(), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10),
 		}
 		if len(e.Values) == 0 {

@@ -58,8 +58,8 @@ type ConstraintResult struct {
 // Broken, the state is Unknown. A win requires that all constraints are Kept. The number of constraints needs
 // no correction, because a false win requires that every broken constraint is mistaken for a kept one.
 //
-// For an absolute constraint, c.LogRatio is the mean of ln(metric) over the candidate's blocks (or sessions,
-// or groups of windows). For blocks, c is the result of [PairedDifferences] for these logarithms.
+// For an absolute constraint, c.LogRatio is the mean of ln(metric) over the candidate's blocks (of runs or
+// of windows) or sessions. For blocks, c is the result of [PairedDifferences] for these logarithms.
 //
 // For an invalid confidence or an invalid constraint, the error wraps ErrParameter.
 func (k Constraint) Check(c Contrast, confidence float64) (ConstraintResult, error) {

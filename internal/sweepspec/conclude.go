@@ -245,7 +245,7 @@ func constraintResults(spec *Spec, results []stats.ConstraintResult) []v1alpha1.
 func ProgressOf(d sweep.Decision) v1alpha1.Progress {
 	done, total := d.Progress.Runs, d.Progress.Runs+d.Progress.RunsLeft
 	summary := fmt.Sprintf("%d/%d runs", done, total)
-	if d.Progress.Stage == sweep.Confirmation && d.Action == sweep.RunSlot {
+	if d.Progress.Stage == sweep.Confirmation && d.Action == sweep.RunTrial {
 		summary += ", confirming"
 	}
 	return v1alpha1.Progress{

@@ -79,9 +79,9 @@ func (b *blocks) Number() int { return len(b.ledger) + 1 }
 func (b *blocks) Next() sweep.Decision { return b.next }
 
 func (b *blocks) ContinuesBlock() bool {
-	slot := b.next.Slot
+	trial := b.next.Trial
 	return slices.ContainsFunc(b.ledger, func(e Entry) bool {
-		return e.Block == slot.Block && e.Attempt == slot.Attempt && e.Outcome == sweep.Valid
+		return e.Block == trial.Block && e.Attempt == trial.Attempt && e.Outcome == sweep.Valid
 	})
 }
 

@@ -1,10 +1,10 @@
 // Package sweepspec connects a CephTuningSweep with its planner. It turns a spec into a plan for package
-// sweep, slots into benchmarks, and conclusions into a status.
+// sweep, trials into benchmarks, and conclusions into a status.
 //
 //	spec, values in Ceph    → Draft    → status.plan: the choices that are fixed when a sweep begins
 //	spec, status.plan       → PlanOf   → a plan of package sweep
 //	status.trials           ↔ ReadLedger, WriteLedger ↔ the planner's ledger
-//	a slot (the next trial) → Child    → a CephBenchmark of exactly one run
+//	a trial (the next trial) → Child    → a CephBenchmark of exactly one run
 //	an ended CephBenchmark  → Observe  → the next entry of the ledger
 //	a conclusion            → Conclude → verdict, table, sentence and patches
 //

@@ -55,7 +55,7 @@ func stories() map[string]story {
 				return nil
 			},
 		},
-		"bundles-of-compression": {
+		"configurations-of-compression": {
 			sweep: func(t testing.TB) *v1alpha1.CephTuningSweep {
 				s := sampleOf(t, "compression")
 				s.Spec.Strategy.Seed = new(int64(7))
@@ -120,9 +120,9 @@ type cluster struct {
 	rng *rand.Rand
 }
 
-func (c *cluster) run(t testing.TB, s *v1alpha1.CephTuningSweep, n int, slot sweep.Slot, configuration sweep.Configuration) Evidence {
+func (c *cluster) run(t testing.TB, s *v1alpha1.CephTuningSweep, n int, trial sweep.Trial, configuration sweep.Configuration) Evidence {
 	t.Helper()
-	child, err := Child{Sweep: s, Slot: slot, Run: n, Configuration: configuration}.Benchmark()
+	child, err := Child{Sweep: s, Trial: trial, Run: n, Configuration: configuration}.Benchmark()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +130,14 @@ func (c *cluster) run(t testing.TB, s *v1alpha1.CephTuningSweep, n int, slot swe
 	if c.trouble != nil {
 		evidence = c.trouble(n, configuration)
 	}
-	evidence.Seconds, evidence.BytesWritten = 100*slot.LengthFactor, 3<<30
+	evidence.Seconds, evidence.BytesWritten = 100*trial.LengthFactor, 3<<30
 	references := []v1alpha1.MetricReference{s.Spec.Objective.MetricReference}
 	for _, k := range s.Spec.Constraints {
 		references = append(references, k.MetricReference)
 	}
 	for i, r := range references {
 		ratio := math.Exp(stats.LogStdDev(c.cv) * c.rng.NormFloat64())
-		if slot.Configuration != 0 {
+		if trial.Configuration != 0 {
 			ratio *= c.truth(configuration.Values, i)
 		}
 		level := 4e8
@@ -202,8 +202,8 @@ func (s story) play(t testing.TB) string {
 			t.Fatal(err)
 		}
 		standing.Write(status)
-		configuration := planner.Configurations()[next.Slot.Configuration]
-		entry, reason := Observe(&object.Spec, next.Slot, ceph.run(t, object, len(ledger)+1, next.Slot, configuration))
+		configuration := planner.Configurations()[next.Trial.Configuration]
+		entry, reason := Observe(&object.Spec, next.Trial, ceph.run(t, object, len(ledger)+1, next.Trial, configuration))
 		status.Trials = WriteLedger(append(ledger, entry), next)
 		fmt.Fprintf(&b, "%s %s, best %s %s: %s\n", ChildName(object, len(ledger)+1), configuration.Name, status.Best, status.Effect, jsonOf(t, status.Trials[len(ledger)]))
 		if reason != "" {

@@ -32,11 +32,11 @@ func (e Entry) Validity() string {
 	return cmp.Or(string(e.Reason), string(e.Mark), string(v1alpha1.TrialValid))
 }
 
-// NewEntry returns the entry for a slot. It rounds numbers to the digits that status stores, so that the
+// NewEntry returns the entry for a trial. It rounds numbers to the digits that status stores, so that the
 // planner decides alike before and after a restart.
-func NewEntry(slot sweep.Slot, reason v1alpha1.TrialReason, mark fitness.Mark, values []float64, seconds int, mib int64) Entry {
+func NewEntry(trial sweep.Trial, reason v1alpha1.TrialReason, mark fitness.Mark, values []float64, seconds int, mib int64) Entry {
 	run := sweep.Run{
-		Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration,
+		Block: trial.Block, Attempt: trial.Attempt, Position: trial.Position, Configuration: trial.Configuration,
 		Outcome: outcomeOf(reason), Starved: mark.Starves(), Seconds: clamp(seconds, maxSeconds), MiB: clamp(mib, maxMebibytes),
 	}
 	if run.Outcome == sweep.Valid {
@@ -76,10 +76,10 @@ func Runs(ledger []Entry) []sweep.Run {
 // when it continues after a suspension or a restore, since the pause separates later runs of the block from
 // earlier ones. Interrupt returns false if the attempt has no run yet, or if the sweep has ended.
 func Interrupt(next sweep.Decision) (Entry, bool) {
-	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
+	if next.Action != sweep.RunTrial || next.Trial.Position == 0 && next.Trial.Repeat == 0 {
 		return Entry{}, false
 	}
-	return NewEntry(next.Slot, v1alpha1.TrialInterrupted, "", nil, 0, 0), true
+	return NewEntry(next.Trial, v1alpha1.TrialInterrupted, "", nil, 0, 0), true
 }
 
 // WriteLedger returns the ledger in the form of status. If an attempt at a block does not count, the valid trials of
@@ -122,8 +122,8 @@ func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.Trial {
 // Trial returns the entry in the form of status.
 func (e Entry) Trial(number int) v1alpha1.Trial {
 	t := newTrial(number, e.Reason, e.Mark, e.Seconds, e.MiB)
-	t.Configuration = new(int32(e.Configuration))                                                              //nolint:gosec // At most 64.
-	t.Block = &v1alpha1.TrialBlock{Number: int32(e.Block), Attempt: int32(e.Attempt), Position: int32(e.Slot)} //nolint:gosec // At most MaxLedger.
+	t.Configuration = new(int32(e.Configuration))                                                                  //nolint:gosec // At most 64.
+	t.Block = &v1alpha1.TrialBlock{Number: int32(e.Block), Attempt: int32(e.Attempt), Position: int32(e.Position)} //nolint:gosec // At most MaxLedger.
 	for i, v := range e.Values {
 		if i == 0 {
 			t.Objective = figure.Decimal(v)
@@ -170,7 +170,7 @@ func entryOf(t *v1alpha1.Trial, number int) (Entry, error) {
 		return Entry{}, fmt.Errorf("it has no block or no configuration")
 	}
 	e := Entry{Reason: t.Reason, Mark: fitness.Mark(t.Mark), Run: sweep.Run{
-		Block: int(t.Block.Number), Attempt: int(t.Block.Attempt), Slot: int(t.Block.Position), Configuration: int(*t.Configuration),
+		Block: int(t.Block.Number), Attempt: int(t.Block.Attempt), Position: int(t.Block.Position), Configuration: int(*t.Configuration),
 		Outcome: outcomeOf(t.Reason), Starved: fitness.Mark(t.Mark).Starves(), Seconds: int(t.DurationSeconds), MiB: t.WrittenMebibytes,
 	}}
 	if t.Objective == "" {

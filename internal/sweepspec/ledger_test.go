@@ -37,7 +37,7 @@ func TestLedgersComeBackAsTheyWere(t *testing.T) {
 		for range 1 + i%4 {
 			values = append(values, math.Pow(10, 20*rng.Float64()-6))
 		}
-		ledger = append(ledger, NewEntry(sweep.Slot{Block: 1 + i, Attempt: 1, Position: i % 80, Configuration: i % 65}, reason, mark, values, i, int64(i*i)))
+		ledger = append(ledger, NewEntry(sweep.Trial{Block: 1 + i, Attempt: 1, Position: i % 80, Configuration: i % 65}, reason, mark, values, i, int64(i*i)))
 	}
 	back, err := ReadLedger(&v1alpha1.CephTuningSweepStatus{Trials: WriteLedger(ledger, sweep.Decision{})})
 	if err != nil {
@@ -50,7 +50,7 @@ func TestLedgersComeBackAsTheyWere(t *testing.T) {
 
 // Clients read indices and durations that are zero, and no fields of the other design.
 func TestZerosOfATrialAreVisible(t *testing.T) {
-	trial := NewEntry(sweep.Slot{Block: 1, Attempt: 1}, "", "", []float64{412345678}, 0, 0).Trial(1)
+	trial := NewEntry(sweep.Trial{Block: 1, Attempt: 1}, "", "", []float64{412345678}, 0, 0).Trial(1)
 	text, err := json.Marshal(trial)
 	const want = `{"number":1,"state":"Valid","durationSeconds":0,"writtenMebibytes":0,"configuration":0,"block":{"number":1,"attempt":1,"position":0},"objective":"412346000"}`
 	if err != nil || string(text) != want {
@@ -59,8 +59,8 @@ func TestZerosOfATrialAreVisible(t *testing.T) {
 }
 
 func TestRunsThatDoNotCountAreMarked(t *testing.T) {
-	entry := func(block, attempt, slot int, reason v1alpha1.TrialReason) Entry {
-		return NewEntry(sweep.Slot{Block: block, Attempt: attempt, Position: slot}, reason, "", []float64{1}, 0, 0)
+	entry := func(block, attempt, trial int, reason v1alpha1.TrialReason) Entry {
+		return NewEntry(sweep.Trial{Block: block, Attempt: attempt, Position: trial}, reason, "", []float64{1}, 0, 0)
 	}
 	const valid, interrupted = v1alpha1.TrialReason(""), v1alpha1.TrialInterrupted
 	ledger := []Entry{
@@ -126,7 +126,7 @@ func TestReadLedgerRefusesTrialsThatNoOperatorWrote(t *testing.T) {
 		"inert with a figure":        func(t *v1alpha1.Trial) { t.State, t.Reason = v1alpha1.TrialInvalid, v1alpha1.TrialInert },
 		"with a figure of no number": func(t *v1alpha1.Trial) { t.Objective = "NaN" },
 	} {
-		trial := NewEntry(sweep.Slot{Block: 1, Attempt: 1}, "", "", []float64{5}, 1, 1).Trial(1)
+		trial := NewEntry(sweep.Trial{Block: 1, Attempt: 1}, "", "", []float64{5}, 1, 1).Trial(1)
 		edit(&trial)
 		if _, err := ReadLedger(&v1alpha1.CephTuningSweepStatus{Trials: []v1alpha1.Trial{trial}}); !errors.Is(err, sweep.ErrLedger) {
 			t.Errorf("%s: %v, want ErrLedger", name, err)
@@ -138,8 +138,8 @@ func TestReadLedgerRefusesTrialsThatNoOperatorWrote(t *testing.T) {
 func worstLedger() []v1alpha1.Trial {
 	var ledger []Entry
 	for range sweep.MaxLedger {
-		slot := sweep.Slot{Block: 80, Attempt: 400, Position: 85, Configuration: 64}
-		e := NewEntry(slot, v1alpha1.TrialInterrupted, "", nil, math.MaxInt32, math.MaxInt64)
+		trial := sweep.Trial{Block: 80, Attempt: 400, Position: 85, Configuration: 64}
+		e := NewEntry(trial, v1alpha1.TrialInterrupted, "", nil, math.MaxInt32, math.MaxInt64)
 		e.Outcome, e.Values = sweep.Valid, []float64{1.23456789e-16, 123456.7890123e19, 1.23456789e-15, 987654.321e-19}
 		e.Run = e.Rounded()
 		ledger = append(ledger, e)
@@ -153,7 +153,7 @@ func worstSessions() []v1alpha1.Trial {
 	summary := func(candidates int) session.Summary {
 		sum := session.Summary{Mark: fitness.Throttled, Typical: map[int]float64{0: 1.23456789e-16}, Constraints: make([][]switchback.Entry, sweep.MaxConstraints)}
 		for c := range candidates {
-			e := switchback.Entry{Candidate: 64 - c, Groups: 999, Mean: -36.123456, StdDev: 12.345678, P: stats.PValues{Superior: 0.1234, AnyGain: 0.1234, Loss: 0.1234, Small: 0.1234}, Late: -3.29, Lag: -3.29}
+			e := switchback.Entry{Candidate: 64 - c, Blocks: 999, Mean: -36.123456, StdDev: 12.345678, P: stats.PValues{Superior: 0.1234, AnyGain: 0.1234, Loss: 0.1234, Small: 0.1234}, Late: -3.29, Lag: -3.29}
 			sum.Objective = append(sum.Objective, e)
 			sum.Typical[e.Candidate] = 1.23456789e-16
 			for k := range sum.Constraints {
@@ -224,13 +224,13 @@ func TestInterruptDiscardsBlock(t *testing.T) {
 		next sweep.Decision
 		want bool
 	}{
-		"before the block":       {sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: 2, Attempt: 1}}, false},
-		"after its first run":    {sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: 2, Attempt: 1, Position: 1}}, true},
-		"after a first failure":  {sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: 2, Attempt: 1, Repeat: 1}}, true},
+		"before the block":       {sweep.Decision{Action: sweep.RunTrial, Trial: sweep.Trial{Block: 2, Attempt: 1}}, false},
+		"after its first run":    {sweep.Decision{Action: sweep.RunTrial, Trial: sweep.Trial{Block: 2, Attempt: 1, Position: 1}}, true},
+		"after a first failure":  {sweep.Decision{Action: sweep.RunTrial, Trial: sweep.Trial{Block: 2, Attempt: 1, Repeat: 1}}, true},
 		"after the last of runs": {sweep.Decision{Action: sweep.Conclude}, false},
 	} {
 		entry, got := Interrupt(tc.next)
-		if got != tc.want || got && (entry.Outcome != sweep.Interrupted || entry.Slot != tc.next.Slot.Position) {
+		if got != tc.want || got && (entry.Outcome != sweep.Interrupted || entry.Position != tc.next.Trial.Position) {
 			t.Errorf("%s: %v %+v, want %v", name, got, entry, tc.want)
 		}
 	}

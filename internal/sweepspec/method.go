@@ -104,10 +104,10 @@ const blocksMethod = `Configurations are compared within blocks. A block runs th
 	`confirmation. One run alone decides nothing.`
 
 const windowsMethod = `Settings were switched while one load ran. With scratch pools, each session has its own pool and data. In a session of ` +
-	`short windows, windows of the baseline and of each candidate follow each other in random order, balanced within groups. ` +
+	`short windows, windows of the baseline and of each candidate follow each other in random order, balanced within blocks. ` +
 	`In a session of long windows, the baseline and one candidate stay applied for a long window each. The first part of a ` +
 	`window, in which the setting settles, does not count. The ratio of a session is that of the arithmetic means of its ` +
 	`windows. A verdict on long windows comes from Student's t test of the ratios of sessions, at looks that are fixed ` +
-	`beforehand. A verdict on short windows speaks only of switched windows. It needs both the same test of the groups of one ` +
-	`session and a randomisation test. A group does not count if a setting was not proven, was switched late or was not ` +
+	`beforehand. A verdict on short windows speaks only of switched windows. It needs both the same test of the blocks of one ` +
+	`session and a randomisation test. A block does not count if a setting was not proven, was switched late or was not ` +
 	`measured completely. Its figures play no part in that: a window in which no operation finished counts.`

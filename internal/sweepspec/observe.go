@@ -35,10 +35,10 @@ type Evidence struct {
 // Observe returns the ledger entry for a trial that has ended, and a sentence for an event. The sentence says
 // why the trial is invalid; it is "" for a valid one. If there are several reasons, Observe picks the one
 // that explains the others.
-func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
+func Observe(spec *Spec, trial sweep.Trial, e Evidence) (Entry, string) {
 	reason, mark, cause, values := e.judge(spec)
 	const mib = 1 << 20
-	return NewEntry(slot, reason, mark, values, e.Seconds, (e.BytesWritten+mib-1)/mib), cause
+	return NewEntry(trial, reason, mark, values, e.Seconds, (e.BytesWritten+mib-1)/mib), cause
 }
 
 func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.Mark, explanation string, values []float64) {

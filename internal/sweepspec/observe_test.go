@@ -115,15 +115,15 @@ func TestObserve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.evidence.Seconds, tc.evidence.BytesWritten = 75, 3<<20+1
-			slot := sweep.Slot{Block: 2, Attempt: 1, Position: 3, Configuration: 1}
-			got, reason := Observe(spec, slot, tc.evidence)
+			trial := sweep.Trial{Block: 2, Attempt: 1, Position: 3, Configuration: 1}
+			got, reason := Observe(spec, trial, tc.evidence)
 			if got.Validity() != tc.want || !strings.Contains(reason, tc.wantWhy) || (reason == "") != (tc.wantWhy == "") {
 				t.Errorf("%s because %q, want %s because %q", got.Validity(), reason, tc.want, tc.wantWhy)
 			}
 			if diff := cmp.Diff(tc.wantValues, got.Values); diff != "" {
 				t.Errorf("values (-want +got):\n%s", diff)
 			}
-			if got.Seconds != 75 || got.MiB != 4 || got.Block != 2 || got.Slot != 3 || got.Configuration != 1 {
+			if got.Seconds != 75 || got.MiB != 4 || got.Block != 2 || got.Position != 3 || got.Configuration != 1 {
 				t.Errorf("entry %+v", got)
 			}
 		})

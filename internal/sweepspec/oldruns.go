@@ -51,7 +51,7 @@ func oldRun(line string, trials *[]v1alpha1.Trial) error {
 	var e Entry
 	var number int
 	var values, validity string
-	if err := scan(line, "%d %d.%d.%d %d %s %ds %dMi %s", 7, &number, &e.Block, &e.Attempt, &e.Slot, &e.Configuration, &values, &e.Seconds, &e.MiB, &validity); err != nil {
+	if err := scan(line, "%d %d.%d.%d %d %s %ds %dMi %s", 7, &number, &e.Block, &e.Attempt, &e.Position, &e.Configuration, &values, &e.Seconds, &e.MiB, &validity); err != nil {
 		return err
 	}
 	if e.Reason, e.Mark = oldValidity(validity); values != "-" {
@@ -70,7 +70,7 @@ func oldRun(line string, trials *[]v1alpha1.Trial) error {
 }
 
 // oldSession reads a line of a session, such as
-// "3 1 4 0.693147 0.012345 8,2,10000,9999 -0.51 1.22 260s 4096Mi 20261129T1719Z Valid": number, candidate, groups,
+// "3 1 4 0.693147 0.012345 8,2,10000,9999 -0.51 1.22 260s 4096Mi 20261129T1719Z Valid": number, candidate, blocks,
 // ln(ratio) and its deviation, p-values in units of 1/10000, late and lag scores, duration, MiB written, end, and
 // validity. Further candidates and constraints of the session have lines of their own.
 func oldSession(line string, trials *[]v1alpha1.Trial) error {
@@ -79,7 +79,7 @@ func oldSession(line string, trials *[]v1alpha1.Trial) error {
 	var cost SessionCost
 	var p [4]float64
 	var ended, validity string
-	if err := scan(line, "%d %d %d %g %g %g,%g,%g,%g %g %g %ds %dMi %s %s", 12, &number, &e.Candidate, &e.Groups, &e.Mean, &e.StdDev,
+	if err := scan(line, "%d %d %d %g %g %g,%g,%g,%g %g %g %ds %dMi %s %s", 12, &number, &e.Candidate, &e.Blocks, &e.Mean, &e.StdDev,
 		&p[0], &p[1], &p[2], &p[3], &e.Late, &e.Lag, &cost.Seconds, &cost.MiB, &ended, &validity); err != nil {
 		return err
 	}

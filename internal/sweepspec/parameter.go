@@ -146,7 +146,7 @@ func valuesOf(spec *Spec, p v1alpha1.Parameter) []v1alpha1.ParameterValue {
 
 // checkValues checks the values of a configuration or a baseline. The schema cannot check them, because the
 // kind of a parameter is in another part of the spec.
-func checkValues(spec *Spec, c sweep.Bundle) error {
+func checkValues(spec *Spec, c sweep.Configuration) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		i := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
 		if i < 0 {

@@ -13,14 +13,14 @@ import (
 const onClasses = `{template: {target: {scratchPool: {deviceClass: hdd}}}, parameters: [{name: class, deviceClass: {}, values: [ssd, nvme]}]}`
 
 func TestDeviceClasses(t *testing.T) {
-	bundles := `{template: {target: {scratchPool: {deviceClass: hdd}}}, parameters: [{name: class, deviceClass: {}}], configurations: [{name: a, values: {class: ssd}}]}`
+	configurations := `{template: {target: {scratchPool: {deviceClass: hdd}}}, parameters: [{name: class, deviceClass: {}}], configurations: [{name: a, values: {class: ssd}}]}`
 	for name, tc := range map[string]struct {
 		patch    string
 		want     []string
 		baseline string
 	}{
 		"a grid":                 {onClasses, []string{"hdd", "nvme", "ssd"}, "hdd"},
-		"bundles":                {bundles, []string{"hdd", "ssd"}, "hdd"},
+		"configurations":         {configurations, []string{"hdd", "ssd"}, "hdd"},
 		"a baseline of its own":  {strings.TrimSuffix(onClasses, "}") + `, baseline: {values: {class: ssd}}}`, []string{"nvme", "ssd"}, "ssd"},
 		"one that is not varied": {`{template: {target: {scratchPool: {deviceClass: hdd}}}}`, []string{"hdd"}, ""},
 	} {

@@ -100,7 +100,7 @@ func TestDrawsOfOSDs(t *testing.T) {
 	seedOf := func(s *v1alpha1.CephTuningSweep, planSeed int64, block, attempt, position int) *int64 {
 		s.Status.Plan = &v1alpha1.SweepPlan{Seed: &planSeed}
 		b, err := Child{
-			Sweep: s, Slot: sweep.Slot{Block: block, Attempt: attempt, Position: position, LengthFactor: 1}, Run: 1,
+			Sweep: s, Trial: sweep.Trial{Block: block, Attempt: attempt, Position: position, LengthFactor: 1}, Run: 1,
 			Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"osds": cephvalue.Of("2")}},
 		}.Benchmark()
 		if err != nil {

@@ -36,7 +36,7 @@ func TestConfigurationThatCannotTakeTheRate(t *testing.T) {
 			if len(plan.Refusals) > 0 {
 				t.Fatal(plan.Refusals)
 			}
-			out, runs := concludeWith(t, &object.Spec, planner, func(slot sweep.Slot) bool { return c.saturated[slot.Configuration] })
+			out, runs := concludeWith(t, &object.Spec, planner, func(trial sweep.Trial) bool { return c.saturated[trial.Configuration] })
 			if out.Verdict != c.verdict || out.Best != c.best || out.Configurations[1].Verdict != c.verdict {
 				t.Errorf("%s of %+v, best %s", out.Verdict, out.Configurations[1], out.Best)
 			}
@@ -56,7 +56,7 @@ func TestConfigurationThatCannotTakeTheRate(t *testing.T) {
 }
 
 // concludeWith measures until the end of a sweep. A run has a p99 of about 10 ms, or is Saturated.
-func concludeWith(t *testing.T, spec *Spec, planner *sweep.Planner, saturated func(sweep.Slot) bool) (Outcome, int) {
+func concludeWith(t *testing.T, spec *Spec, planner *sweep.Planner, saturated func(sweep.Trial) bool) (Outcome, int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ledger []Entry
@@ -78,13 +78,13 @@ func concludeWith(t *testing.T, spec *Spec, planner *sweep.Planner, saturated fu
 		phase := v1alpha1.PhaseResult{Name: "write", ValidRuns: 1, Metrics: []v1alpha1.MetricResult{
 			{Metric: v1alpha1.MetricLatencyP99, Direction: v1alpha1.DirectionTotal, Value: figure.Decimal(0.01 + 1e-5*rng.NormFloat64())},
 		}}
-		if saturated(next.Slot) {
+		if saturated(next.Trial) {
 			phase.Metrics, phase.Marks = nil, []v1alpha1.ResultMark{v1alpha1.MarkBelowRate, v1alpha1.MarkSaturated}
 		}
 		child := &v1alpha1.CephBenchmark{Status: v1alpha1.CephBenchmarkStatus{
 			Runs: []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid}}, Phases: []v1alpha1.PhaseResult{phase},
 		}}
-		entry, reason := Observe(spec, next.Slot, Evidence{Child: child, Seconds: 60})
+		entry, reason := Observe(spec, next.Trial, Evidence{Child: child, Seconds: 60})
 		if reason != "" {
 			t.Fatal(reason)
 		}

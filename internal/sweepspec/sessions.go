@@ -25,8 +25,8 @@ import (
 // windows comes first, to select the leader.
 type Sessions struct {
 	*sweep.Planner
-	// Short and Valid count the valid sessions of short and of long windows. Void counts all void sessions.
-	Short, Valid, Void int
+	// Short and Valid count the valid sessions of short and of long windows. Invalid counts all invalid sessions.
+	Short, Valid, Invalid int
 	// Long is the candidate of the next session, if that has long windows; 0 if it has short windows, or if no
 	// session follows.
 	Long int
@@ -123,7 +123,7 @@ func (s *Sessions) add(t *v1alpha1.Trial) error {
 	s.cost.Time += time.Duration(t.DurationSeconds) * time.Second
 	s.cost.Bytes += t.WrittenMebibytes << 20
 	if t.State != v1alpha1.TrialValid {
-		s.Void++
+		s.Invalid++
 		return nil
 	}
 	sum, err := summaryOfTrial(t, len(s.spec.Constraints))
@@ -188,8 +188,8 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 		return "the sessions decide"
 	case !s.Quick() && s.Valid >= s.maxSessions():
 		return "all sessions have been measured"
-	case s.Void > fixed.MaxFailedRuns:
-		return fmt.Sprintf("%d trials are invalid, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
+	case s.Invalid > fixed.MaxFailedRuns:
+		return fmt.Sprintf("%d trials are invalid, and guardrails.maxFailedRuns allows %d", s.Invalid, fixed.MaxFailedRuns)
 	}
 	return s.exceeds(fixed, s.costOfNext(s.leader))
 }
@@ -329,7 +329,7 @@ func (s *Sessions) Number() int { return len(s.trials) + 1 }
 // Next implements [Design].
 func (s *Sessions) Next() sweep.Decision {
 	if s.Stop == "" {
-		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Number(), LengthFactor: 1}}
+		return sweep.Decision{Action: sweep.RunTrial, Trial: sweep.Trial{Block: s.Number(), LengthFactor: 1}}
 	}
 	c := &sweep.Conclusion{Sentence: s.Sentence(), Winner: s.Winner()}
 	c.Best = s.Best()
@@ -460,8 +460,8 @@ const mostMissing = 1000
 func (s *Sessions) missing(f session.Finding) string {
 	m, subject, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
 	if f.Scope == switchback.Windows {
-		m.Needed, subject = m.Needed*s.pairsOfGroup(), "pair of windows"
-		most, more = fmt.Sprintf("a session has at most %d: use sessions: %d", switchback.LastLook, switchback.DefaultSessions), switchback.LastLook-f.Assessment.Runs*s.pairsOfGroup()
+		m.Needed, subject = m.Needed*s.pairsOfBlock(), "pair of windows"
+		most, more = fmt.Sprintf("a session has at most %d: use sessions: %d", switchback.LastLook, switchback.DefaultSessions), switchback.LastLook-f.Assessment.Runs*s.pairsOfBlock()
 	}
 	if m.Needed == 0 || m.Needed > mostMissing {
 		return " More windows would not decide."
@@ -494,20 +494,19 @@ func (s *Sessions) amount(f session.Finding, candidate int) string {
 	for _, sum := range s.short {
 		for _, e := range sum.Objective {
 			if e.Candidate == candidate {
-				pairs += e.Groups
+				pairs += e.Blocks
 			}
 		}
 	}
-	return fmt.Sprintf("by %s of windows of %v", plural(pairs*s.pairsOfGroup(), "pair"), windowOf(s.plan))
+	return fmt.Sprintf("by %s of windows of %v", plural(pairs*s.pairsOfBlock(), "pair"), windowOf(s.plan))
 }
 
 // name returns the name of a candidate in sentences without a planner.
 func (s *Sessions) name(candidate int) string { return fmt.Sprintf("configuration %d", candidate) }
 
-// pairsOfGroup returns how many pairs of windows each candidate has in a group. A session of one candidate has
-// groups of two pairs, called quads. A session of several candidates has groups of one pair for each candidate,
-// called rounds.
-func (s *Sessions) pairsOfGroup() int {
+// pairsOfBlock returns how many pairs of windows each candidate has in a block: two for a session of one
+// candidate, and one for a session of several.
+func (s *Sessions) pairsOfBlock() int {
 	if len(s.Findings) == 1 {
 		return 2
 	}

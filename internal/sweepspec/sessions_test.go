@@ -53,7 +53,7 @@ func sessionTrial(number int, long bool, mark fitness.Mark, entries ...switchbac
 
 // longOf returns the trial of a session of long windows of candidate 1.
 func longOf(number int, mean float64) v1alpha1.Trial {
-	return sessionTrial(number, true, "", switchback.Entry{Candidate: 1, Groups: 1, Mean: mean})
+	return sessionTrial(number, true, "", switchback.Entry{Candidate: 1, Blocks: 1, Mean: mean})
 }
 
 // failedSession returns the trial of a session that failed.
@@ -79,7 +79,7 @@ func sessionsInStatus(t *testing.T, patch string, trials []v1alpha1.Trial) (*Ses
 func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 	entry := func(candidate int, mean float64) switchback.Entry {
 		return switchback.Entry{
-			Candidate: candidate, Groups: 4, Mean: mean, StdDev: 0.0123, Late: -0.51, Lag: 1.22,
+			Candidate: candidate, Blocks: 4, Mean: mean, StdDev: 0.0123, Late: -0.51, Lag: 1.22,
 			P: stats.PValues{Superior: 1, AnyGain: 0.9992, Loss: 0.0008, Small: 0},
 		}
 	}
@@ -102,7 +102,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 }
 
 func TestInvalidSessionsSayWhy(t *testing.T) {
-	void := switchback.Entry{Candidate: 1, Groups: 4, Void: true}
+	invalid := switchback.Entry{Candidate: 1, Blocks: 4, Invalid: true}
 	for name, c := range map[string]struct {
 		ok    bool
 		err   error
@@ -110,11 +110,11 @@ func TestInvalidSessionsSayWhy(t *testing.T) {
 		entry switchback.Entry
 		want  v1alpha1.TrialReason
 	}{
-		"an error":              {true, errors.New("x"), false, void, v1alpha1.TrialFailed},
+		"an error":              {true, errors.New("x"), false, invalid, v1alpha1.TrialFailed},
 		"no look yet":           {false, nil, false, switchback.Entry{}, v1alpha1.TrialTooShort},
-		"one block":             {true, nil, false, switchback.Entry{Groups: 1}, v1alpha1.TrialTooShort},
-		"one long block counts": {true, nil, true, switchback.Entry{Groups: 1}, ""},
-		"uneven":                {true, nil, false, void, v1alpha1.TrialUneven},
+		"one block":             {true, nil, false, switchback.Entry{Blocks: 1}, v1alpha1.TrialTooShort},
+		"one long block counts": {true, nil, true, switchback.Entry{Blocks: 1}, ""},
+		"uneven":                {true, nil, false, invalid, v1alpha1.TrialUneven},
 	} {
 		got, reason := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.entry}}, c.ok, c.err, SessionCost{})
 		if got.Reason != c.want || (reason == "") != (c.want == "") || (got.State == v1alpha1.TrialValid) != (c.want == "") {
@@ -137,7 +137,7 @@ func TestSessionsThatNoOperatorWrote(t *testing.T) {
 		},
 		"with a p-value of no number": func(t *v1alpha1.Trial) { t.Comparisons[0].Randomization.PLoss = "" },
 	} {
-		trial := sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4})
+		trial := sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 4})
 		edit(&trial)
 		if _, err := SessionsOf(spec, plan, []v1alpha1.Trial{trial}); !errors.Is(err, sweep.ErrLedger) {
 			t.Errorf("%s: %v, want ErrLedger", name, err)
@@ -274,7 +274,7 @@ func TestPlanOfSeveralSessions(t *testing.T) {
 
 func TestSessionsComeToAnEnd(t *testing.T) {
 	short := func(mean float64) v1alpha1.Trial {
-		return sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.02})
+		return sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 4, Mean: mean, StdDev: 0.02})
 	}
 	lengthy := longOf(1, 0)
 	lengthy.DurationSeconds = 800
@@ -288,8 +288,8 @@ func TestSessionsComeToAnEnd(t *testing.T) {
 	}{
 		"none yet":                         {switchedPatch, nil, "", "Invalid", 1},
 		"one is enough for the quick mode": {switchedPatch, []v1alpha1.Trial{short(-1.2)}, "all sessions", "Inferior", 2},
-		"a void one is drawn again":        {switchedPatch, []v1alpha1.Trial{failedSession(1)}, "", "Invalid", 2},
-		"two void ones are too many":       {switchedPatch, []v1alpha1.Trial{failedSession(1), failedSession(2)}, "maxFailedRuns allows 1", "Invalid", 3},
+		"an invalid one is drawn again":    {switchedPatch, []v1alpha1.Trial{failedSession(1)}, "", "Invalid", 2},
+		"two invalid ones are too many":    {switchedPatch, []v1alpha1.Trial{failedSession(1), failedSession(2)}, "maxFailedRuns allows 1", "Invalid", 3},
 		"two of three say nothing":         {general, []v1alpha1.Trial{longOf(1, -1.2), longOf(2, -1.2)}, "", "Invalid", 3},
 		"three decide":                     {general, []v1alpha1.Trial{longOf(1, -1.2), longOf(2, -1.21), longOf(3, -1.19)}, "the sessions decide", "Inferior", 4},
 		"three do not decide":              {general, []v1alpha1.Trial{longOf(1, -0.2), longOf(2, 0.2), longOf(3, 0)}, "", "Inconclusive", 4},
@@ -317,12 +317,12 @@ func TestSessionsComeToAnEnd(t *testing.T) {
 func TestStarvedSessionsProveNoGain(t *testing.T) {
 	gains := func(marks ...fitness.Mark) (all []v1alpha1.Trial) {
 		for i, mark := range marks {
-			all = append(all, sessionTrial(i+1, true, mark, switchback.Entry{Candidate: 1, Groups: 1, Mean: 0.5 + 0.01*float64(i/2)}))
+			all = append(all, sessionTrial(i+1, true, mark, switchback.Entry{Candidate: 1, Blocks: 1, Mean: 0.5 + 0.01*float64(i/2)}))
 		}
 		return all
 	}
 	one := func(mean float64, mark fitness.Mark) []v1alpha1.Trial {
-		return []v1alpha1.Trial{sessionTrial(1, false, mark, switchback.Entry{Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.02})}
+		return []v1alpha1.Trial{sessionTrial(1, false, mark, switchback.Entry{Candidate: 1, Blocks: 4, Mean: mean, StdDev: 0.02})}
 	}
 	const valid, starved, throttled, below = fitness.Mark(""), fitness.Starved, fitness.Throttled, fitness.BelowRate
 	read := strings.Replace(switchedPatch, "parameters:", "template: {phases: [{name: write, fio: {pattern: RandRead, rateIOPS: 300}}]}, parameters:", 1)
@@ -400,7 +400,7 @@ func TestDailySessionsLieADayApart(t *testing.T) {
 
 func TestSentenceStatesTheScope(t *testing.T) {
 	spec, plan, _ := sessionPlan(t, switchedPatch)
-	s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02})})
+	s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 4, Mean: -1.2, StdDev: 0.02})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +419,7 @@ func TestSentenceStatesTheScope(t *testing.T) {
 func TestSentenceOfAPercentileWithoutARate(t *testing.T) {
 	spec, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", `template: {phases: [{name: write, fio: {pattern: RandWrite}}]}, guardrails:`, 1))
 	spec.Objective.Metric = v1alpha1.MetricLatencyP99
-	s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02})})
+	s, err := SessionsOf(spec, plan, []v1alpha1.Trial{sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 4, Mean: -1.2, StdDev: 0.02})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,23 +442,23 @@ func TestPlanOfASessionWithBackgroundLoad(t *testing.T) {
 }
 
 func TestASummaryHasAllCandidates(t *testing.T) {
-	worse := switchback.Entry{Candidate: 1, Groups: 8, Mean: -2.3, StdDev: 0.1}
+	worse := switchback.Entry{Candidate: 1, Blocks: 8, Mean: -2.3, StdDev: 0.1}
 	for name, c := range map[string]struct {
 		same switchback.Entry
 		want string
 	}{
 		"windows are too few": {
-			switchback.Entry{Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
+			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.08},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
 				" About 11 more pairs of windows would show that windows are equivalent.",
 		},
 		"windows are enough": {
-			switchback.Entry{Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
+			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
 				" Short windows cannot show how a setting acts for longer: use sessions: 6.",
 		},
 		"perhaps it is worse": {
-			switchback.Entry{Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
+			switchback.Entry{Candidate: 2, Blocks: 8, Mean: -0.06, StdDev: 0.08},
 			"cap=512 trails the baseline, not proven, on this pool, in this hour, in switched windows: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows of 10s." +
 				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6.",
 		},
@@ -496,7 +496,7 @@ func TestAdviceStaysWithinTheBounds(t *testing.T) {
 		want    string
 	}{
 		"one session": {switchedPatch, []v1alpha1.Trial{
-			sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 20, Mean: -0.03, StdDev: 0.12}),
+			sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 20, Mean: -0.03, StdDev: 0.12}),
 		}, "but a session has at most 60: use sessions: 6."},
 		"all sessions": {
 			strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,
@@ -534,7 +534,7 @@ func TestBenchmarkOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := sessions.Benchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
+	b, err := sessions.Benchmark(Child{Sweep: owner, Trial: sweep.Trial{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -567,7 +567,7 @@ func TestPoolOfASessionLacksSwitchedOptions(t *testing.T) {
 	}
 	owner := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan}}
 	baseline := sweep.Configuration{Values: map[string]cephvalue.Value{"fast": cephvalue.Of("0")}}
-	b, err := sessions.Benchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 1, Configuration: baseline})
+	b, err := sessions.Benchmark(Child{Sweep: owner, Trial: sweep.Trial{LengthFactor: 1}, Run: 1, Configuration: baseline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -588,13 +588,13 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 	general := strings.Replace(twoCandidates, "{sessions: 1, pairs: 8}", "{sessions: 3}", 1)
 	short := func(first, second, late float64) []v1alpha1.Trial {
 		entry := func(candidate int, mean float64) switchback.Entry {
-			return switchback.Entry{Candidate: candidate, Groups: 8, Mean: mean, StdDev: 0.02, Late: late}
+			return switchback.Entry{Candidate: candidate, Blocks: 8, Mean: mean, StdDev: 0.02, Late: late}
 		}
 		return []v1alpha1.Trial{sessionTrial(1, false, "", entry(1, first), entry(2, second))}
 	}
 	marked := func(mean float64, mark fitness.Mark) (all []v1alpha1.Trial) {
 		for n := range 3 {
-			all = append(all, sessionTrial(n+2, true, mark, switchback.Entry{Candidate: 2, Groups: 1, Mean: mean + 0.002*float64(n)}))
+			all = append(all, sessionTrial(n+2, true, mark, switchback.Entry{Candidate: 2, Blocks: 1, Mean: mean + 0.002*float64(n)}))
 			mark = "" // Only the first has it.
 		}
 		return all
@@ -682,7 +682,7 @@ func TestConstraintsOfSessions(t *testing.T) {
 		"{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}], parameters").Replace(switchedPatch)
 	one := func(number int, gain, latency, bytes float64) v1alpha1.Trial {
 		entry := func(mean float64) []switchback.Entry {
-			return []switchback.Entry{{Candidate: 1, Groups: 1, Mean: mean + 0.002*float64(number)}}
+			return []switchback.Entry{{Candidate: 1, Blocks: 1, Mean: mean + 0.002*float64(number)}}
 		}
 		sum := session.Summary{Objective: entry(gain), Constraints: [][]switchback.Entry{entry(latency), entry(math.Log(bytes))}}
 		trial, _ := NewSessionTrial(number, true, sum, true, nil, SessionCost{Seconds: 240})
@@ -729,7 +729,7 @@ func TestConstraintsOfSessions(t *testing.T) {
 func TestSessionsAreNoRuns(t *testing.T) {
 	spec, plan, _ := sessionPlan(t, switchedPatch)
 	s := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan, Trials: []v1alpha1.Trial{
-		sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Groups: 4}, switchback.Entry{Candidate: 2, Groups: 4}),
+		sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 4}, switchback.Entry{Candidate: 2, Blocks: 4}),
 	}}}
 	if ledger, err := LedgerOf(s); err != nil || len(ledger) != 0 || NextTrial(s) != 2 {
 		t.Errorf("runs %v, %v, next %d", ledger, err, NextTrial(s))

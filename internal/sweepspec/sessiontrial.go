@@ -37,9 +37,9 @@ func NewSessionTrial(number int, long bool, summary session.Summary, ok bool, er
 	switch {
 	case err != nil:
 		return InvalidSession(number, v1alpha1.TrialFailed, cost), err.Error()
-	case !ok || summary.Objective[0].Groups < leastGroups(long):
+	case !ok || summary.Objective[0].Blocks < leastBlocks(long):
 		return InvalidSession(number, v1alpha1.TrialTooShort, cost), "too few of its windows count"
-	case summary.Objective[0].Void: // The entries of a session are all void, or none is.
+	case summary.Objective[0].Invalid: // The entries of a session are all invalid, or none is.
 		return InvalidSession(number, v1alpha1.TrialUneven, cost), "windows of one setting were invalid more often than chance allows"
 	}
 	t = newTrial(number, "", summary.Mark, cost.Seconds, cost.MiB)
@@ -50,7 +50,7 @@ func NewSessionTrial(number int, long bool, summary session.Summary, ok bool, er
 	t.BaselineObjective = typicalDecimal(summary, switchback.Baseline)
 	for i, e := range summary.Objective {
 		c := v1alpha1.TrialComparison{
-			Configuration: int32(e.Candidate), Blocks: int32(e.Groups), //nolint:gosec // At most 64, and the number of windows.
+			Configuration: int32(e.Candidate), Blocks: int32(e.Blocks), //nolint:gosec // At most 64, and the number of windows.
 			Objective: typicalDecimal(summary, e.Candidate), Ratio: figure.Decimal(math.Exp(e.Mean)), Deviation: figure.Decimal(e.StdDev),
 		}
 		if !long {
@@ -75,9 +75,8 @@ func typicalDecimal(sum session.Summary, setting int) v1alpha1.Decimal {
 	return ""
 }
 
-// leastGroups returns the smallest number of groups in a valid session. Fewer quads or rounds give no estimate of
-// the noise.
-func leastGroups(long bool) int {
+// leastBlocks returns the smallest number of blocks in a valid session. Fewer short blocks give no estimate of the noise.
+func leastBlocks(long bool) int {
 	if long {
 		return 1
 	}
@@ -96,7 +95,7 @@ func summaryOfTrial(t *v1alpha1.Trial, constraints int) (session.Summary, error)
 			return sum, fmt.Errorf("it has figures of %d constraints, want %d", len(c.Constraints), constraints)
 		}
 		e := switchback.Entry{
-			Candidate: int(c.Configuration), Groups: int(c.Blocks), Mean: math.Log(read.number(c.Ratio)), StdDev: read.number(c.Deviation),
+			Candidate: int(c.Configuration), Blocks: int(c.Blocks), Mean: math.Log(read.number(c.Ratio)), StdDev: read.number(c.Deviation),
 			P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1},
 		}
 		if r := c.Randomization; r != nil {

@@ -135,23 +135,23 @@ func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.
 	candidates := grid(spec.Parameters)
 	switch {
 	case len(spec.Configurations) > 0:
-		candidates = bundlesOf(spec)
+		candidates = listed(spec)
 	case spec.Strategy.Search == v1alpha1.SearchLatinHypercube && spec.Strategy.Samples != nil:
 		candidates = sample(spec.Parameters, space.Baseline, int(*spec.Strategy.Samples), seed)
 	}
-	for _, c := range append([]sweep.Bundle{{Name: sweep.BaselineName, Values: space.Baseline}}, candidates...) {
+	for _, c := range append([]sweep.Configuration{{Name: sweep.BaselineName, Values: space.Baseline}}, candidates...) {
 		if err := checkValues(spec, c); err != nil {
 			return sweep.Space{}, err
 		}
 	}
-	space.Bundles = candidates
-	takeTurns(spec, &space)
+	space.Candidates = candidates
+	orderSlow(spec, &space)
 	return space, nil
 }
 
-// bundlesOf returns the configurations of the spec, except the configuration that is the baseline.
-func bundlesOf(spec *Spec) []sweep.Bundle {
-	var all []sweep.Bundle
+// listed returns the configurations of the spec, except the configuration that is the baseline.
+func listed(spec *Spec) []sweep.Configuration {
+	var all []sweep.Configuration
 	for _, c := range spec.Configurations {
 		if spec.Baseline != nil && c.Name == spec.Baseline.Configuration {
 			continue
@@ -160,7 +160,7 @@ func bundlesOf(spec *Spec) []sweep.Bundle {
 		for name, value := range c.Values {
 			values[name] = plannerValue(value)
 		}
-		all = append(all, sweep.Bundle{Name: string(c.Name), Values: values})
+		all = append(all, sweep.Configuration{Name: string(c.Name), Values: values})
 	}
 	return all
 }
@@ -179,12 +179,12 @@ func gridSize(parameters []v1alpha1.Parameter, most int) int {
 
 // grid returns all combinations of values; the last parameter varies fastest. For more than
 // 2*sweep.MaxCandidates combinations it returns nil, and the planner refuses the sweep.
-func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
+func grid(parameters []v1alpha1.Parameter) []sweep.Configuration {
 	size := gridSize(parameters, 2*sweep.MaxCandidates)
 	if size > 2*sweep.MaxCandidates {
 		return nil
 	}
-	all := make([]sweep.Bundle, size)
+	all := make([]sweep.Configuration, size)
 	for i := range all {
 		levels, rest := make([]int, len(parameters)), i
 		for k, p := range slices.Backward(parameters) {
@@ -196,8 +196,8 @@ func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
 }
 
 // cell returns the combination of one level of each parameter.
-func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
-	out := sweep.Bundle{Values: map[string]cephvalue.Value{}}
+func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Configuration {
+	out := sweep.Configuration{Values: map[string]cephvalue.Value{}}
 	labels := make([]string, len(parameters))
 	for i, p := range parameters {
 		value := plannerValue(p.Values[levels[i]])
@@ -216,11 +216,11 @@ const sampleDraws = 64
 // equally often, or some occur once more. Duplicates and the baseline are dropped, so sample draws up to
 // sampleDraws times, and returns the draw that keeps the most combinations. If at most n combinations exist,
 // sample returns them all.
-func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed uint64) []sweep.Bundle {
+func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed uint64) []sweep.Configuration {
 	if gridSize(parameters, n) <= n {
 		return grid(parameters)
 	}
-	var best []sweep.Bundle
+	var best []sweep.Configuration
 	for draw := uint64(0); draw < sampleDraws && len(best) < n; draw++ {
 		if drawn := hypercube(parameters, baseline, n, seed, draw); len(drawn) > len(best) {
 			best = drawn
@@ -229,7 +229,7 @@ func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value
 	return best
 }
 
-func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed, draw uint64) []sweep.Bundle {
+func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed, draw uint64) []sweep.Configuration {
 	columns := make([][]int, len(parameters))
 	for k, p := range parameters {
 		columns[k] = make([]int, n)
@@ -240,14 +240,14 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 		// block uses this stream.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
-	var all []sweep.Bundle
+	var all []sweep.Configuration
 	for i := range n {
 		levels := make([]int, len(parameters))
 		for k := range parameters {
 			levels[k] = columns[k][i]
 		}
 		c := cell(parameters, levels)
-		known := slices.ContainsFunc(all, func(b sweep.Bundle) bool { return b.Name == c.Name })
+		known := slices.ContainsFunc(all, func(b sweep.Configuration) bool { return b.Name == c.Name })
 		if !known && !maps.Equal(c.Values, baseline) {
 			all = append(all, c)
 		}
@@ -255,9 +255,9 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 	return all
 }
 
-// takeTurns orders configurations by pg_num of existing pools, so that each block visits them in ascending or
+// orderSlow orders configurations by pg_num of existing pools, so that each block visits them in ascending or
 // descending order. In ascending order, 32, 64 and 128 together take as many splits of PGs as 128 alone.
-func takeTurns(spec *Spec, space *sweep.Space) {
+func orderSlow(spec *Spec, space *sweep.Space) {
 	var slow []string
 	for _, change := range Changes(spec, nil) {
 		if change.MovesPGs() {
@@ -279,18 +279,18 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 		return numbers
 	}
 	places := [][]int{place(space.Baseline)}
-	for _, b := range space.Bundles {
+	for _, b := range space.Candidates {
 		places = append(places, place(b.Values))
 	}
 	slices.SortFunc(places, slices.Compare)
 	places = slices.CompactFunc(places, slices.Equal)
-	turn := func(values map[string]cephvalue.Value) int {
+	position := func(values map[string]cephvalue.Value) int {
 		index, _ := slices.BinarySearchFunc(places, place(values), slices.Compare)
 		return index
 	}
-	space.InTurn, space.BaselineTurn = true, turn(space.Baseline)
-	for i := range space.Bundles {
-		space.Bundles[i].Turn = turn(space.Bundles[i].Values)
+	space.Ordered, space.BaselinePosition = true, position(space.Baseline)
+	for i := range space.Candidates {
+		space.Candidates[i].Position = position(space.Candidates[i].Values)
 	}
 }
 

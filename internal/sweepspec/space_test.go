@@ -16,7 +16,7 @@ import (
 
 const inPlace = `{template: {target: {scratchPool: null, existingPool: {name: p, dataPool: d}}}, `
 
-// show prints configurations as lines with name, turn and the values that are set.
+// show prints configurations as lines with name, position and the values that are set.
 func show(t *testing.T, spec *Spec, now Present) []string {
 	t.Helper()
 	baseline, err := Baseline(spec, now, nil)
@@ -31,13 +31,13 @@ func show(t *testing.T, spec *Spec, now Present) []string {
 	for _, b := range baseline {
 		lines = append(lines, fmt.Sprintf("baseline %s=%s", b.Name, b.Value))
 	}
-	if space.InTurn {
-		lines = append(lines, fmt.Sprintf("in turn, the baseline at %d", space.BaselineTurn))
+	if space.Ordered {
+		lines = append(lines, fmt.Sprintf("ordered, the baseline at %d", space.BaselinePosition))
 	}
-	for _, b := range space.Bundles {
+	for _, b := range space.Candidates {
 		line := b.Name
-		if space.InTurn {
-			line += fmt.Sprintf(" at %d", b.Turn)
+		if space.Ordered {
+			line += fmt.Sprintf(" at %d", b.Position)
 		}
 		lines = append(lines, line)
 	}
@@ -73,7 +73,7 @@ func TestSpaces(t *testing.T) {
 			now:  Present{"profile": cephvalue.Of("balanced"), "cap": cephvalue.Unset()},
 			want: []string{"baseline profile=balanced", "baseline cap=Unset", "profile=balanced cap=10", "profile=unset cap=10"},
 		},
-		"bundles without the one that is the baseline": {
+		"configurations without the one that is the baseline": {
 			patch: `{parameters: [{name: a, poolOption: {option: pg_num}}, {name: b, workload: {phase: fio, field: ioDepth}}],
 				configurations: [{name: baseline, values: {a: "8"}}, {name: two, values: {a: "16", b: "4"}}], baseline: {configuration: baseline}}`,
 			want: []string{"baseline a=8", "baseline b=1", "two"},
@@ -83,14 +83,14 @@ func TestSpaces(t *testing.T) {
 				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["1"]}]}`,
 			now: Present{"pg_num": cephvalue.Of("32")},
 			want: []string{
-				"baseline pg_num=32", "baseline depth=1", "in turn, the baseline at 1",
+				"baseline pg_num=32", "baseline depth=1", "ordered, the baseline at 1",
 				"pg_num=128 depth=1 at 3", "pg_num=16 depth=1 at 0", "pg_num=64 depth=1 at 2",
 			},
 		},
-		"bundles take turns too": {
+		"listed configurations are ordered, too": {
 			patch: inPlace + `parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: more, values: {a: "64"}}, {name: less, values: {a: "9"}}]}`,
 			now:   Present{"a": cephvalue.Of("10")},
-			want:  []string{"baseline a=10", "in turn, the baseline at 1", "more at 2", "less at 0"},
+			want:  []string{"baseline a=10", "ordered, the baseline at 1", "more at 2", "less at 0"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,24 +103,24 @@ func TestSpaces(t *testing.T) {
 
 func TestSpacesThatAreRefused(t *testing.T) {
 	const coded = `{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}}}, `
-	bundle := func(parameter, value string) string {
+	listedOne := func(parameter, value string) string {
 		return fmt.Sprintf(`parameters: [{name: a, %s}], configurations: [{name: one, values: {a: %q}}]}`, parameter, value)
 	}
 	for name, tc := range map[string]struct{ patch, want string }{
 		"what Ceph has is not known": {`{parameters: [{name: p, config: {option: osd_mclock_profile}, values: [balanced]}]}`, "the current value of parameter p is unknown"},
-		"PGs of a word":              {`{` + bundle("poolOption: {option: pg_num}", "many"), "must be a whole number between 1 and 99999"},
-		"no PGs":                     {`{` + bundle("poolOption: {option: pg_num}", "0"), "must be a whole number"},
-		"PGs unset in place":         {inPlace + bundle("poolOption: {option: pg_num}", "Unset"), "has a=unset"},
-		"a depth of a word":          {`{` + bundle("workload: {phase: fio, field: ioDepth}", "deep"), "between 1 and 1024"},
-		"a depth unset":              {`{` + bundle("workload: {phase: fio, field: ioDepth}", "Unset"), "between 1 and 1024"},
-		"sixty-five clients":         {`{` + bundle("workload: {field: clients}", "65"), "between 1 and 64"},
-		"a block of a byte":          {`{` + bundle("workload: {phase: fio, field: blockSize}", "1"), "between 512 and 64Mi"},
-		"min_size":                   {`{` + bundle("poolOption: {option: min_size}", "1"), "left to Ceph"},
-		"fast_read of a copy":        {`{` + bundle("poolOption: {option: fast_read}", "1"), "only erasure-coded pools have it"},
-		"fast_read of a word":        {coded + bundle("poolOption: {option: fast_read}", "maybe"), "0, 1, false or true"},
+		"PGs of a word":              {`{` + listedOne("poolOption: {option: pg_num}", "many"), "must be a whole number between 1 and 99999"},
+		"no PGs":                     {`{` + listedOne("poolOption: {option: pg_num}", "0"), "must be a whole number"},
+		"PGs unset in place":         {inPlace + listedOne("poolOption: {option: pg_num}", "Unset"), "has a=unset"},
+		"a depth of a word":          {`{` + listedOne("workload: {phase: fio, field: ioDepth}", "deep"), "between 1 and 1024"},
+		"a depth unset":              {`{` + listedOne("workload: {phase: fio, field: ioDepth}", "Unset"), "between 1 and 1024"},
+		"sixty-five clients":         {`{` + listedOne("workload: {field: clients}", "65"), "between 1 and 64"},
+		"a block of a byte":          {`{` + listedOne("workload: {phase: fio, field: blockSize}", "1"), "between 512 and 64Mi"},
+		"min_size":                   {`{` + listedOne("poolOption: {option: min_size}", "1"), "left to Ceph"},
+		"fast_read of a copy":        {`{` + listedOne("poolOption: {option: fast_read}", "1"), "only erasure-coded pools have it"},
+		"fast_read of a word":        {coded + listedOne("poolOption: {option: fast_read}", "maybe"), "0, 1, false or true"},
 		"a rate that there is not":   {`{parameters: [{name: r, workload: {phase: fio, field: rateIOPS}, values: ["100"]}]}`, "no rateIOPS that could be the baseline"},
 		"copies of erasure-coded data": {
-			coded + bundle("poolOption: {option: size}", "2"),
+			coded + listedOne("poolOption: {option: size}", "2"),
 			"dataChunks and codingChunks",
 		},
 	} {
@@ -179,7 +179,7 @@ func drawn(t *testing.T, spec *Spec, baseline []v1alpha1.BaselineValue, seed uin
 		t.Fatal(err)
 	}
 	counts = map[string]map[string]int{}
-	for _, b := range space.Bundles {
+	for _, b := range space.Candidates {
 		names = append(names, b.Name)
 		for p, v := range b.Values {
 			if counts[p] == nil {

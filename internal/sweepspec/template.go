@@ -63,7 +63,7 @@ func number(n int32) cephvalue.Value { return cephvalue.Of(strconv.Itoa(int(n)))
 // Child is a run or a session of a sweep. The sweep creates a CephBenchmark for it.
 type Child struct {
 	Sweep *v1alpha1.CephTuningSweep
-	Slot  sweep.Slot
+	Trial sweep.Trial
 	// Run is the number of the run or the session in the ledger, from 1.
 	Run           int
 	Configuration sweep.Configuration
@@ -77,7 +77,7 @@ type Child struct {
 // uses that size.
 func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	spec := &c.Sweep.Spec
-	template, err := Template(spec, c.Configuration.Values, c.Slot.LengthFactor)
+	template, err := Template(spec, c.Configuration.Values, c.Trial.LengthFactor)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 		Spec: v1alpha1.CephBenchmarkSpec{
 			ClusterRef: spec.ClusterRef,
 			// The runID of the benchmark shows block, attempt, position and repeat.
-			RunID:        v1alpha1.RunID(fmt.Sprintf("%d.%d.%d.%d", c.Slot.Block, c.Slot.Attempt, c.Slot.Position, c.Slot.Repeat)),
+			RunID:        v1alpha1.RunID(fmt.Sprintf("%d.%d.%d.%d", c.Trial.Block, c.Trial.Attempt, c.Trial.Position, c.Trial.Repeat)),
 			Repetitions:  1,
 			Template:     template,
 			Quiescence:   quiet,
@@ -169,6 +169,6 @@ func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 		sweepSeed = *plan.Seed
 	}
 	// Similar seeds are no problem, because placement derives an independent random stream from each seed.
-	seed := (sweepSeed<<16 ^ int64(c.Slot.Block)<<8 ^ int64(c.Slot.Attempt)) & maxSeed
+	seed := (sweepSeed<<16 ^ int64(c.Trial.Block)<<8 ^ int64(c.Trial.Attempt)) & maxSeed
 	pool.OSDSelection.Seed = &seed
 }

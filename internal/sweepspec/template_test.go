@@ -152,7 +152,7 @@ func TestALevelThatCephWarnsOf(t *testing.T) {
 func TestChild(t *testing.T) {
 	s := specOf(t, `{quiescence: {scrub: Pause}, rawOutput: Always}`)
 	child := Child{
-		Sweep: s, Slot: sweep.Slot{Block: 3, Attempt: 1, Position: 4, Repeat: 1, LengthFactor: 2}, Run: 17,
+		Sweep: s, Trial: sweep.Trial{Block: 3, Attempt: 1, Position: 4, Repeat: 1, LengthFactor: 2}, Run: 17,
 		Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
 	}
 	child.Nodes = []v1alpha1.NodeName{"a", "b"}
@@ -195,7 +195,7 @@ func TestChild(t *testing.T) {
 func TestTheBackgroundOfAChild(t *testing.T) {
 	s := specOf(t, `{template: {phases: [{name: write, radosBench: {mode: Write}}, {name: aside, fio: {pattern: RandWrite, rateIOPS: 100}}], backgroundLoad: {phase: aside}}}`)
 	child := Child{
-		Sweep: s, Slot: sweep.Slot{Block: 1, LengthFactor: 2}, Run: 2, Nodes: []v1alpha1.NodeName{"a"}, BackgroundNodes: []v1alpha1.NodeName{"b"},
+		Sweep: s, Trial: sweep.Trial{Block: 1, LengthFactor: 2}, Run: 2, Nodes: []v1alpha1.NodeName{"a"}, BackgroundNodes: []v1alpha1.NodeName{"b"},
 		Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
 	}
 	got, err := child.Benchmark()

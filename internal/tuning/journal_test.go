@@ -465,7 +465,7 @@ func TestTheNextRunBeginsAfresh(t *testing.T) {
 			if err := e.store.Save(t.Context(), j); err != nil {
 				t.Fatal(err)
 			}
-			w.kept = &Memory{}
+			w.kept = &memory{}
 			e = w.process(nil)
 			change.To = cephvalue.Of("4")
 			if _, err := e.Apply(t.Context(), ourSweep, []Change{change}); err != nil {
@@ -492,7 +492,7 @@ func TestJournalOfHigherEpochIsRestored(t *testing.T) {
 	if _, err := w.process(nil).Apply(t.Context(), ourSweep, []Change{noUp(1), noUp(2), config("osd_max_backfills", "3")}); err != nil {
 		t.Fatal(err)
 	}
-	w.kept = &Memory{}
+	w.kept = &memory{}
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		c.Keys["cephtune/journal"] = strings.Replace(c.Keys["cephtune/journal"], `"epoch":1,`, `"epoch":50,`, 1)
 	})
@@ -517,7 +517,7 @@ func TestTheEpochOfAJournal(t *testing.T) {
 		"its own, after the Lease has lost its count": {known: 50, writer: "this", lock: 3, want: 50},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept := &Memory{}
+			kept := &memory{}
 			e := NewEngine(nil, Cluster{FSID: "f"}, Options{
 				Store: kept, Writer: "this",
 				Guard: func(context.Context) (ceph.Fence, error) { return ceph.Fence{FSID: "f", Epoch: test.lock}, nil },

@@ -142,7 +142,7 @@ func TestAJournalWithoutIDsIsRestoredByName(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "poolID") {
 		t.Fatal(err, string(text))
 	}
-	w.kept = &Memory{kept: map[string][]byte{cephtest.FSID: text}}
+	w.kept = &memory{kept: map[string][]byte{cephtest.FSID: text}}
 	w.cluster.Act(func(c *cephtest.Cluster) { c.Keys[journalKey] = string(text) })
 	if err := w.next(nil); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
@@ -95,7 +94,6 @@ func (s *ConfigKey) ForOutages() *ConfigKey {
 
 var (
 	_ Store = (*ConfigKey)(nil)
-	_ Store = (*Memory)(nil)
 	_ Store = (*Mirrored)(nil)
 )
 
@@ -150,64 +148,6 @@ func (s *ConfigKey) Remove(ctx context.Context, last *Journal) error {
 	if err != nil {
 		return fmt.Errorf("remove the journal in Ceph: %w", err)
 	}
-	return nil
-}
-
-// Memory keeps journals in memory. It is for tests, and safe for concurrent use.
-type Memory struct {
-	mu   sync.Mutex
-	kept map[string][]byte
-}
-
-// Load implements Store.
-func (s *Memory) Load(_ context.Context, fsid string) (*Journal, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.load(fsid)
-}
-
-func (s *Memory) load(fsid string) (*Journal, error) {
-	text, found := s.kept[fsid]
-	if !found {
-		return nil, nil //nolint:nilnil // A missing journal is not an error.
-	}
-	return Decode(text)
-}
-
-// Save implements Store.
-func (s *Memory) Save(_ context.Context, j *Journal) error {
-	text, err := Encode(j)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept, err := s.load(j.FSID)
-	if err == nil {
-		err = Follows(j, kept)
-	}
-	if err != nil {
-		return err
-	}
-	if s.kept == nil {
-		s.kept = map[string][]byte{}
-	}
-	s.kept[j.FSID] = text
-	return nil
-}
-
-// Remove implements Store.
-func (s *Memory) Remove(_ context.Context, last *Journal) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept, err := s.load(last.FSID)
-	if err != nil || kept == nil {
-		return err
-	}
-	if err := Outlives(last, kept); err != nil {
-		return err
-	}
-	delete(s.kept, last.FSID)
 	return nil
 }
 

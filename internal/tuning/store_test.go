@@ -13,7 +13,7 @@ import (
 // eachStore runs a test on each store without a compare-and-swap of its own.
 func eachStore(t *testing.T, test func(*testing.T, Store)) {
 	t.Run("in Ceph", func(t *testing.T) { test(t, NewConfigKey(cephtest.NewCluster("p"), ceph.Connection{})) })
-	t.Run("in memory", func(t *testing.T) { test(t, &Memory{}) })
+	t.Run("in memory", func(t *testing.T) { test(t, &memory{}) })
 }
 
 func overtaken(err error) bool { return errors.Is(err, ErrOvertaken) }

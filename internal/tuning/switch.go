@@ -15,8 +15,8 @@ import (
 )
 
 // SwitchDeadline limits the time of all commands of one switch together, and of one configuration in Try. If
-// the deadline ends a switch, the settings are unknown and the whole session is void. A slow switch within
-// the deadline voids only its group of windows (switchback.Timing). In the lab, monitors take 0.3 to 1.4 s
+// the deadline ends a switch, the settings are unknown and the whole session is invalid. A slow switch within
+// the deadline invalidates only its block of windows (switchback.Timing). In the lab, monitors take 0.3 to 1.4 s
 // for an option of a pool, and sometimes more than 2 s.
 const SwitchDeadline = 5 * time.Second
 
@@ -24,11 +24,11 @@ const SwitchDeadline = 5 * time.Second
 // the load continues with the previous configuration, so a slow answer costs only time.
 const lookDeadline = 20 * time.Second
 
-// ErrNotRehearsed says that the journal does not prove that this process has applied both configurations of a
+// ErrNotApplied says that the journal does not prove that this process has applied both configurations of a
 // switch before. Possible causes: this Engine has saved no journal or its last save failed, the journal is
 // missing or was written by another process, or it lacks one of the values in Ceph's notation, or has it only
 // in a closed entry.
-var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
+var ErrNotApplied = errors.New("the journal does not list the value as applied by this process")
 
 // OwnPool is the scratch pool of a session. The pool is removed after the session, so its options need no
 // journal and no restore. The zero value means that the session has no scratch pool.
@@ -82,7 +82,7 @@ type Switched struct{ Started, Acknowledged time.Time }
 // does not write it. For options of the session's scratch pool, Try must have applied the configurations.
 // Each setting must still have the value of the previous configuration.
 //
-// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed, nothing has changed. After
+// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotApplied, nothing has changed. After
 // any other error, the settings may have changed. After every error, call Restore before the next switch.
 func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (Switched, error) {
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
@@ -168,7 +168,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	changes, journalled := pool.split(from)
 	_, next := pool.split(to)
 	if !e.saved && len(journalled) > 0 {
-		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
+		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotApplied)
 	}
 	if until := e.doubts.end(e.cluster.FSID); e.now().Before(until) {
 		return nil, fence, &WaitError{Until: until, Why: "Ceph did not acknowledge a change, which may still be under way"}
@@ -187,7 +187,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	if err := pool.verify(facts, changes); err != nil || len(journalled) == 0 {
 		return nil, fence, err
 	}
-	if err := e.rehearsed(j, sweep, slices.Concat(journalled, next)); err != nil {
+	if err := e.hasApplied(j, sweep, slices.Concat(journalled, next)); err != nil {
 		return nil, fence, err
 	}
 	return j, fence, unchanged(j, facts, journalled)
@@ -211,20 +211,20 @@ func unchanged(j *Journal, facts Facts, from []Change) error {
 	return nil
 }
 
-// rehearsed returns an error unless the journal shows that this process has applied every value.
-func (e *Engine) rehearsed(j *Journal, sweep Sweep, changes []Change) error {
+// hasApplied returns an error unless the journal shows that this process has applied every value.
+func (e *Engine) hasApplied(j *Journal, sweep Sweep, changes []Change) error {
 	switch {
 	case j == nil:
-		return fmt.Errorf("there is no journal: %w", ErrNotRehearsed)
+		return fmt.Errorf("there is no journal: %w", ErrNotApplied)
 	case j.Sweep != sweep:
 		return &OtherSweepError{Sweep: j.Sweep}
 	case j.Writer != e.writer:
-		return fmt.Errorf("the journal was written by another process: %w", ErrNotRehearsed)
+		return fmt.Errorf("the journal was written by another process: %w", ErrNotApplied)
 	}
 	for _, change := range changes {
 		entry, known := j.Entry(change.Setting)
 		if !known || entry.State != Open || !noted(j, []Change{change}) {
-			return fmt.Errorf("%s: %w", change, ErrNotRehearsed)
+			return fmt.Errorf("%s: %w", change, ErrNotApplied)
 		}
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// rehearse applies both settings of a session once, the baseline last.
-func rehearse(t *testing.T, e *Engine) (baseline, candidate []Change) {
+// applyBoth applies both settings of a session once, the baseline last.
+func applyBoth(t *testing.T, e *Engine) (baseline, candidate []Change) {
 	t.Helper()
 	baseline, candidate = []Change{config("osd_memory_target", "896M")}, []Change{config("osd_memory_target", "4G")}
 	for _, changes := range [][]Change{candidate, baseline} {
@@ -28,7 +28,7 @@ func TestSwitchWritesNoJournal(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
 	e := w.process(nil)
-	baseline, candidate := rehearse(t, e)
+	baseline, candidate := applyBoth(t, e)
 	journal, err := e.Journal(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -78,15 +78,15 @@ func TestSwitchIsRefused(t *testing.T) {
 		to     string
 		want   func(error) bool
 	}{
-		"a value that was never applied": {nil, ourSweep, "5G", wraps(ErrNotRehearsed)},
+		"a value that was never applied": {nil, ourSweep, "5G", wraps(ErrNotApplied)},
 		"another sweep's":                {nil, other, "4G", func(err error) bool { _, ok := errors.AsType[*OtherSweepError](err); return ok }},
-		"by another process":             {func(w *world, _ *Engine) *Engine { return w.process(nil) }, ourSweep, "4G", wraps(ErrNotRehearsed)},
+		"by another process":             {func(w *world, _ *Engine) *Engine { return w.process(nil) }, ourSweep, "4G", wraps(ErrNotApplied)},
 		"after a restore": {func(_ *world, e *Engine) *Engine {
 			if _, err := e.Restore(t.Context()); err != nil {
 				t.Error(err)
 			}
 			return e
-		}, ourSweep, "4G", wraps(ErrNotRehearsed)},
+		}, ourSweep, "4G", wraps(ErrNotApplied)},
 		"after a foreign change": {func(w *world, e *Engine) *Engine {
 			w.setMemoryTarget("2147483648")
 			return e
@@ -100,7 +100,7 @@ func TestSwitchIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			e := w.process(nil)
-			baseline, _ := rehearse(t, e)
+			baseline, _ := applyBoth(t, e)
 			if c.before != nil {
 				e = c.before(w, e)
 			}
@@ -122,7 +122,7 @@ func TestSwitchWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
 	e := w.process(nil)
-	baseline, candidate := rehearse(t, e)
+	baseline, candidate := applyBoth(t, e)
 	w.cluster.Act(func(c *cephtest.Cluster) { c.Lose = "SetConfig" })
 	if _, err := e.Switch(t.Context(), ourSweep, OwnPool{}, baseline, candidate); !ceph.Unsure(err) {
 		t.Fatalf("Switch: %v", err)
@@ -185,7 +185,7 @@ func TestSwitchInTheSessionsPool(t *testing.T) {
 			pool, e := w.addScratchPool(9), w.process(nil)
 			var baseline, candidate []Change
 			if together {
-				baseline, candidate = rehearse(t, e)
+				baseline, candidate = applyBoth(t, e)
 			} else {
 				w.enterAlone(t, e)
 			}

@@ -115,7 +115,7 @@ func TestValidate(t *testing.T) {
 		"shares with a built-in profile":      {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, message: "osd_mclock_profile is custom"},
 		"shares with a custom profile":        {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2"))},
 		"shares without mClock":               {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) { k.OpQueue = "wpq" }},
-		"shares in one of two bundles": {configurations: [][]Change{
+		"shares in one of two configurations": {configurations: [][]Change{
 			{config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2")},
 			{config("osd_mclock_profile", "balanced"), config("osd_mclock_scheduler_client_wgt", "")},
 		}},

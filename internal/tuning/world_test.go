@@ -24,7 +24,7 @@ var ourSweep = Sweep{Namespace: "bench", Name: "s", UID: "u1"}
 type world struct {
 	t       *testing.T
 	cluster *cephtest.Cluster
-	kept    *Memory
+	kept    *memory
 	now     time.Time
 	started int
 	passed  map[Step]int
@@ -33,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		t: t, cluster: cephtest.NewCluster("p", "q"), kept: &Memory{},
+		t: t, cluster: cephtest.NewCluster("p", "q"), kept: &memory{},
 		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), passed: map[Step]int{},
 	}
 	w.cluster.Act(func(c *cephtest.Cluster) {

@@ -51,7 +51,7 @@ func TestLongSwitchedSetting(t *testing.T) {
 }
 
 // A manager that is killed between two switches must leave nothing behind: the next manager
-// restores, declares the session void, and draws another.
+// restores, declares the session invalid, and draws another.
 func TestLongSwitchedManagerIsKilled(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -59,7 +59,7 @@ func TestLongSwitchedManagerIsKilled(t *testing.T) {
 	c.createSweep(t, s)
 	c.awaitSwitches(t, s)
 	c.killManager(t)
-	c.awaitSweep(t, s, switchedWithin, "to have a void session", func(s *v1alpha1.CephTuningSweep) error {
+	c.awaitSweep(t, s, switchedWithin, "to have an invalid session", func(s *v1alpha1.CephTuningSweep) error {
 		if !strings.Contains(validities(s), string(v1alpha1.TrialInterrupted)) {
 			return fmt.Errorf("its sessions are %q", validities(s))
 		}

@@ -53,7 +53,7 @@ type replayedSession struct {
 
 type ratio struct {
 	Configuration string  `json:"configuration"`
-	Groups        int     `json:"groups"`
+	Blocks        int     `json:"blocks"`
 	Ratio         float64 `json:"ratio"`
 	// PGain is the p-value of the randomisation test. Its null hypothesis is that there is no gain. It is 1 for
 	// long windows.
@@ -141,7 +141,7 @@ func newRatio(configuration string, c v1alpha1.TrialComparison) ratio {
 	if c.Randomization != nil {
 		p, _ = figure.ParseDecimal(c.Randomization.PGain)
 	}
-	return ratio{Configuration: configuration, Groups: int(c.Blocks), Ratio: value, PGain: p}
+	return ratio{Configuration: configuration, Blocks: int(c.Blocks), Ratio: value, PGain: p}
 }
 
 func (r *replayed) configuration(index int) string {
@@ -197,7 +197,7 @@ func (r *replayed) sessionRows() [][]string {
 		}
 		for _, x := range s.Ratios {
 			rows = append(rows, []string{
-				strconv.Itoa(s.Number), string(s.Windows), x.Configuration, strconv.Itoa(x.Groups), fmt.Sprintf("%.3f", x.Ratio), s.Validity, evidence,
+				strconv.Itoa(s.Number), string(s.Windows), x.Configuration, strconv.Itoa(x.Blocks), fmt.Sprintf("%.3f", x.Ratio), s.Validity, evidence,
 			})
 		}
 	}

@@ -62,7 +62,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			text, err := bundle(ctx, connect, kind, name)
+			text, err := documents(ctx, connect, kind, name)
 			if err != nil {
 				return err
 			}
@@ -80,8 +80,8 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	return cmd
 }
 
-// bundle returns the object, and the objects with its results, as YAML documents.
-func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
+// documents returns the object, and the objects with its results, as YAML documents.
+func documents(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
 	c, namespace, err := connect()
 	if err != nil {
 		return nil, err

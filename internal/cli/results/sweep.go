@@ -146,7 +146,7 @@ func writeNotes(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 }
 
 // writeConfigurations writes the table of configurations. The ratio is not the figure of its row divided by
-// the baseline's figure: it compares runs within blocks, or windows within groups.
+// the baseline's figure: it compares runs or windows within blocks.
 func writeConfigurations(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
 	if len(s.Status.Configurations) == 0 {
 		return

@@ -42,9 +42,9 @@ func TestLines(t *testing.T) {
 			goOn(s, v1alpha1.ReasonSettling, "Run 4: pg_num=4. Changing settings.")
 		}, "08:00:00  Settling         3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  run 4, pg_num=4: changing settings"},
 		"a session tries the settings": {func(s *v1alpha1.CephTuningSweep) {
-			s.Status.Progress.Step = "session 1: rehearsing cap=1"
+			s.Status.Progress.Step = "session 1: proving cap=1"
 			goOn(s, v1alpha1.ReasonRunning, "Session 1. Trying the settings without load.")
-		}, "08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  session 1: rehearsing cap=1. Trying the settings without load."},
+		}, "08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  session 1: proving cap=1. Trying the settings without load."},
 		"a step fails and is tried again": {func(s *v1alpha1.CephTuningSweep) {
 			goOn(s, v1alpha1.ReasonRunning, "prove: no monitor answers")
 		}, "08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  run 4, pg_num=4: measuring. prove: no monitor answers"},

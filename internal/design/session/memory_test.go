@@ -65,8 +65,8 @@ func longSession(windows int) Record {
 // All clients that a benchmark can have run a mixed load for two hours, with the longest windows. Each second has
 // histograms.
 func TestTheLongestSessionFits(t *testing.T) {
-	const clients, groups = 64, 28
-	if MaxClientTime > clients*groups*4*(time.Minute+perSwitch)+time.Hour {
+	const clients, blocks = 64, 28
+	if MaxClientTime > clients*blocks*4*(time.Minute+perSwitch)+time.Hour {
 		t.Fatal("a plan may have a longer session")
 	}
 	memory.Within(t, func(t *testing.T) {
@@ -78,20 +78,20 @@ func TestTheLongestSessionFits(t *testing.T) {
 		account := budget.Open()
 		c := NewCollector(p, clients, account)
 		var e Evidence
-		for group := range groups {
+		for block := range blocks {
 			bins := typicalBins
-			if group >= 3 { // It takes too long to make all.
+			if block >= 3 { // It takes too long to make all.
 				bins = 0
 			}
-			record := longSession(4 * (group + 1))
+			record := longSession(4 * (block + 1))
 			if err := hearAll(t, c, clients, bins, record); err != nil {
-				t.Fatalf("after %d groups: %v", group, err)
+				t.Fatalf("after %d blocks: %v", block, err)
 			}
 			if e, err = c.Evidence(record, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := len(e.Clients); n != clients || len(e.Latencies) != 4*groups || e.Latencies[3].Early.Read.Count() == 0 {
+		if n := len(e.Clients); n != clients || len(e.Latencies) != 4*blocks || e.Latencies[3].Early.Read.Count() == 0 {
 			t.Errorf("%d clients, %d windows", n, len(e.Latencies))
 		}
 		t.Logf("%d MiB of %d are charged", (memory.ForClients-budget.Free())>>20, memory.ForClients>>20)

@@ -12,10 +12,10 @@ import (
 
 // Plan has the choices that are fixed before a session.
 type Plan struct {
-	// Number counts the sessions of a sweep from 1, including void ones.
+	// Number counts the sessions of a sweep from 1, including invalid ones.
 	Number     int                `json:"number"`
 	Candidates int                `json:"candidates"`
-	Order      []switchback.Group `json:"order"`
+	Order      []switchback.Block `json:"order"`
 	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement of a switch, with the wash-out
 	// ProofEvery is the pause between two calls of [Cluster.Proven].
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
@@ -33,20 +33,20 @@ const DefaultWindow = 10 * time.Second
 // DefaultLongWindow is how long a setting stays applied in a long window.
 const DefaultLongWindow = time.Minute
 
-// spareOfEach is the minimum number of spare groups in a session of short windows. Spare groups replace void
-// groups.
+// spareOfEach is the minimum number of spare blocks in a session of short windows. Spare blocks replace invalid
+// blocks.
 const spareOfEach = 2
 
-// Quick returns the plan of a session in quick mode, whose last look is at lastLook pairs. Its spare groups
-// replace void ones. A session that replaces a void session has the next number, and so a different order.
+// Quick returns the plan of a session in quick mode, whose last look is at lastLook pairs. Its spare blocks
+// replace invalid ones. A session that replaces an invalid session has the next number, and so a different order.
 func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) (Plan, error) {
-	groups := groupsOf(lastLook, candidates)
-	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
+	blocks := blocksOf(lastLook, candidates)
+	return planned(seed, number, candidates, blocks+max(spareOfEach, blocks/5), window)
 }
 
-// groupsOf returns how many groups contain the given number of pairs of each candidate. Groups are quads for
-// one candidate, and rounds for several.
-func groupsOf(pairs, candidates int) int {
+// blocksOf returns how many blocks contain the given number of pairs of each candidate. A block of one candidate
+// has two pairs.
+func blocksOf(pairs, candidates int) int {
 	if candidates == 1 {
 		return (pairs + 1) / 2
 	}
@@ -63,14 +63,14 @@ const MaxClientTime = 64 * 2 * time.Hour
 // Lasts returns the planned maximum duration of a session.
 func (p Plan) Lasts() time.Duration {
 	windows := 0
-	for _, group := range p.Order {
-		windows += len(group)
+	for _, block := range p.Order {
+		windows += len(block)
 	}
 	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
-// PairsOfGroup returns how many pairs of windows each candidate has in a group.
-func (p Plan) PairsOfGroup() int {
+// PairsOfBlock returns how many pairs of windows each candidate has in a block.
+func (p Plan) PairsOfBlock() int {
 	if p.Candidates == 1 && p.Long == 0 {
 		return 2
 	}
@@ -78,9 +78,9 @@ func (p Plan) PairsOfGroup() int {
 }
 
 // Screen returns the plan of a session of short windows that is judged once, after the given number of pairs of
-// the baseline and each candidate. Spare groups replace void ones.
+// the baseline and each candidate. Spare blocks replace invalid ones.
 func Screen(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
-	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
+	return planned(seed, number, candidates, blocksOf(pairs, candidates)+spareOfEach, window)
 }
 
 // longSwitch is the maximum duration of a switch before a long window. It is longer than the maximum before a
@@ -98,7 +98,7 @@ func Long(seed uint64, number, candidates, candidate int, window time.Duration) 
 		return p, fmt.Errorf("%w: long windows of candidate %d of %d", stats.ErrParameter, candidate, candidates)
 	}
 	p.Long, p.Timing.MaxSwitch, p.Timing.WashOut = candidate, longSwitch, SettleTime(window)
-	p.Order = []switchback.Group{{switchback.Baseline, candidate}}
+	p.Order = []switchback.Block{{switchback.Baseline, candidate}}
 	if first := rand.New(rand.NewPCG(seed, 0)).IntN(2); (first+number)%2 == 0 { //nolint:gosec // an experiment that can be replayed, not a secret
 		slices.Reverse(p.Order[0])
 	}
@@ -113,11 +113,11 @@ func SettleTime(window time.Duration) time.Duration { return window * 3 / 5 }
 // of the previous setting's after-effect.
 func washOutOf(window time.Duration) time.Duration { return window * 3 / 10 }
 
-func planned(seed uint64, number, candidates, groups int, window time.Duration) (Plan, error) {
+func planned(seed uint64, number, candidates, blocks int, window time.Duration) (Plan, error) {
 	if number < 1 || window < time.Second {
 		return Plan{}, fmt.Errorf("%w: session %d of windows of %v", stats.ErrParameter, number, window)
 	}
-	order, err := switchback.Assign(seed, uint64(number), candidates, groups)
+	order, err := switchback.Assign(seed, uint64(number), candidates, blocks)
 	return Plan{
 		Number: number, Candidates: candidates, Order: order, Window: window, ProofEvery: 2 * time.Second, Seed: seed + uint64(number),
 		Timing: switchback.Timing{WashOut: washOutOf(window), MaxSwitch: 2 * time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},

@@ -32,46 +32,46 @@ type Record struct {
 	Began    time.Time           `json:"began"`
 	Switches []switchback.Switch `json:"switches"`
 	End      time.Duration       `json:"endNanoseconds"`
-	// Void says why the session does not count; "" if it counts.
-	Void string `json:"void,omitempty"`
+	// Invalid says why the session does not count; "" if it counts.
+	Invalid string `json:"void,omitempty"`
 }
 
-// Look is called after each complete group. It returns true if the session can end.
+// Look is called after each complete block. It returns true if the session can end.
 type Look func(ctx context.Context, record Record) (enough bool, err error)
 
 // Run applies the settings in the order of a plan. The cluster must have the baseline when Run starts. Run
-// ends after the last group, or after a look that returns true. It also ends after an error of Switch, of
-// Holds or of a look, or when the context ends; then the session is void. Each Switch checks the setting of
+// ends after the last block, or after a look that returns true. It also ends after an error of Switch, of
+// Holds or of a look, or when the context ends; then the session is invalid. Each Switch checks the setting of
 // the previous window, and Holds checks the setting of the session's last window.
 func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 	r := Record{Began: time.Now()}
 	setting := switchback.Baseline
-	for _, group := range p.Order {
+	for _, block := range p.Order {
 		first := len(r.Switches)
-		for _, next := range group {
+		for _, next := range block {
 			if err := r.window(ctx, p, in, setting, next); err != nil {
-				return r.void(err)
+				return r.invalid(err)
 			}
 			setting = next
 		}
-		proveGroup(r.Switches[first:])
+		proveBlock(r.Switches[first:])
 		r.End = time.Since(r.Began)
 		enough, err := look(ctx, r)
 		if err != nil {
-			return r.void(err)
+			return r.invalid(err)
 		}
 		if enough {
 			break
 		}
 	}
 	if err := in.Holds(ctx, setting); err != nil {
-		return r.void(fmt.Errorf("after the last window: %w", err))
+		return r.invalid(fmt.Errorf("after the last window: %w", err))
 	}
 	return r
 }
 
-func (r Record) void(err error) Record {
-	r.End, r.Void = time.Since(r.Began), err.Error()
+func (r Record) invalid(err error) Record {
+	r.End, r.Invalid = time.Since(r.Began), err.Error()
 	return r
 }
 
@@ -98,7 +98,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		if !sleep(within, pause) {
 			break
 		}
-		// After an error, proven keeps its value. If no window of a group proves a setting, the group is void.
+		// After an error, proven keeps its value. If no window of a block proves a setting, the block is invalid.
 		if yes, err := in.Proven(within, to); err == nil {
 			*proven = yes
 		}
@@ -122,9 +122,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// proveGroup marks a setting as proven in all windows of a group if it was proven in one of them. OSDs report
+// proveBlock marks a setting as proven in all windows of a block if it was proven in one of them. OSDs report
 // only every five seconds, so a short window may pass between two reports.
-func proveGroup(switches []switchback.Switch) {
+func proveBlock(switches []switchback.Switch) {
 	seen := map[int]bool{}
 	for _, s := range switches {
 		seen[s.Setting] = seen[s.Setting] || s.Proven

@@ -76,7 +76,7 @@ func load(record Record, ratio float64) []result.Second {
 	return rows
 }
 
-// play plays a session with two clients, and a look after each quad.
+// play plays a session with two clients, and a look after each block.
 func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float64) (Evidence, Finding) {
 	t.Helper()
 	p, err := Quick(7, 1, q.Candidates, q.LastLook, DefaultWindow)
@@ -163,8 +163,8 @@ func TestSessionComesToItsVerdict(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := quick(c.metric)
 				e, found := play(t.Context(), t, &cluster{proves: true}, q, c.ratio)
-				if found.Verdict != c.want || found.Scope != switchback.Windows || e.Record.Void != "" || e.Record.End.Minutes() > c.minutes {
-					t.Errorf("%+v after %v, void %q", found, e.Record.End, e.Record.Void)
+				if found.Verdict != c.want || found.Scope != switchback.Windows || e.Record.Invalid != "" || e.Record.End.Minutes() > c.minutes {
+					t.Errorf("%+v after %v, invalid %q", found, e.Record.End, e.Record.Invalid)
 				}
 				if len(found.Constraints) != 2 || found.Constraints[0].State != c.p99 || found.Constraints[1].State != stats.Kept {
 					t.Errorf("constraints %+v", found.Constraints)
@@ -261,10 +261,10 @@ func TestSlowSwitchBeforeALongWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := quick(v1alpha1.MetricIOPS)
 		q.Candidates, q.Quick, q.MaxSessions = 2, false, 3
-		for took, void := range map[time.Duration]bool{3 * time.Second: false, 6 * time.Second: true} {
+		for took, invalid := range map[time.Duration]bool{3 * time.Second: false, 6 * time.Second: true} {
 			e := settled(t, 1)
 			e.Record.Switches[1].Acknowledged = e.Record.Switches[1].Sent + took
-			if s, _, err := e.Summarize(q); err != nil || s.Objective[0].Void != void {
+			if s, _, err := e.Summarize(q); err != nil || s.Objective[0].Invalid != invalid {
 				t.Errorf("a switch of %v: %+v, %v", took, s, err)
 			}
 		}
@@ -290,7 +290,7 @@ func TestWhatComesAfterTheLastLookDoesNotCount(t *testing.T) {
 		q := quick(v1alpha1.MetricIOPS)
 		q.Candidates, q.LastLook = 2, 8
 		e, _ := play(t.Context(), t, &cluster{proves: true}, q, 1) // It never has enough.
-		if s, ok, err := e.Summarize(q); err != nil || !ok || s.Objective[0].Groups != 8 || len(e.Record.Switches) <= 8*3 {
+		if s, ok, err := e.Summarize(q); err != nil || !ok || s.Objective[0].Blocks != 8 || len(e.Record.Switches) <= 8*3 {
 			t.Errorf("%+v of %d windows, %v", s, len(e.Record.Switches), err)
 		}
 		q.LastLook = 10
@@ -300,33 +300,33 @@ func TestWhatComesAfterTheLastLookDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestSessionIsVoid(t *testing.T) {
+func TestSessionIsInvalid(t *testing.T) {
 	lost := errors.New("the answer was lost")
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{proves: true, fails: map[int]error{5: lost}}
 		e, found := play(t.Context(), t, c, quick(v1alpha1.MetricIOPS), 1.5)
-		if e.Record.Void == "" || c.switches != 5 || found.Verdict != "" {
-			t.Errorf("%d switches, %+v, void %q", c.switches, found, e.Record.Void)
+		if e.Record.Invalid == "" || c.switches != 5 || found.Verdict != "" {
+			t.Errorf("%d switches, %+v, invalid %q", c.switches, found, e.Record.Invalid)
 		}
-		if _, _, err := e.Summarize(quick(v1alpha1.MetricIOPS)); !errors.Is(err, ErrVoid) {
-			t.Errorf("a void session has a verdict: %v", err)
+		if _, _, err := e.Summarize(quick(v1alpha1.MetricIOPS)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("an invalid session has a verdict: %v", err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		c := &cluster{proves: true}
-		if e, _ := play(ctx, t, c, quick(v1alpha1.MetricIOPS), 1.5); e.Record.Void == "" || e.Record.End > time.Minute+time.Second {
-			t.Errorf("interrupted after a minute: %v, void %q", e.Record.End, e.Record.Void)
+		if e, _ := play(ctx, t, c, quick(v1alpha1.MetricIOPS), 1.5); e.Record.Invalid == "" || e.Record.End > time.Minute+time.Second {
+			t.Errorf("interrupted after a minute: %v, invalid %q", e.Record.End, e.Record.Invalid)
 		}
 	})
 }
 
-func TestForeignChangeInTheLastWindowMakesTheSessionVoid(t *testing.T) {
+func TestForeignChangeInTheLastWindowInvalidatesTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _ := play(t.Context(), t, &cluster{proves: true, foreign: true}, quick(v1alpha1.MetricIOPS), 1.5)
-		if !strings.Contains(e.Record.Void, "after the last window: something else changed the setting") {
-			t.Errorf("void %q", e.Record.Void)
+		if !strings.Contains(e.Record.Invalid, "after the last window: something else changed the setting") {
+			t.Errorf("invalid %q", e.Record.Invalid)
 		}
 	})
 }
@@ -334,15 +334,15 @@ func TestForeignChangeInTheLastWindowMakesTheSessionVoid(t *testing.T) {
 func TestSessionWithoutProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, found := play(t.Context(), t, &cluster{}, quick(v1alpha1.MetricIOPS), 1.5)
-		if found.Verdict != "" || e.Record.Void != "" {
-			t.Errorf("nothing was proven: %+v, void %q", found, e.Record.Void)
+		if found.Verdict != "" || e.Record.Invalid != "" {
+			t.Errorf("nothing was proven: %+v, invalid %q", found, e.Record.Invalid)
 		}
 	})
 }
 
-func TestProofHoldsForAGroup(t *testing.T) {
+func TestProofHoldsForABlock(t *testing.T) {
 	switches := []switchback.Switch{{Setting: 0}, {Setting: 1}, {Setting: 1, Proven: true}, {Setting: 0}}
-	proveGroup(switches)
+	proveBlock(switches)
 	want := []switchback.Switch{{Setting: 0}, {Setting: 1, Proven: true}, {Setting: 1, Proven: true}, {Setting: 0}}
 	if diff := cmp.Diff(want, switches); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

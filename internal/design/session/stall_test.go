@@ -170,7 +170,7 @@ func TestStallsUnderTheCandidateAloneMakeItInferior(t *testing.T) {
 				s := &stalling{cluster: cluster{proves: true}, stallFrom: c.from, stallTo: c.to, every: c.every}
 				e, found, pairs := s.measure(t, q)
 				if found == nil || found.Assessment.Verdict != c.windows || found.Verdict != c.want {
-					t.Fatalf("%+v after %d pairs, void %q, want %s", found, pairs, e.Record.Void, c.want)
+					t.Fatalf("%+v after %d pairs, invalid %q, want %s", found, pairs, e.Record.Invalid, c.want)
 				}
 				windows, _, err := e.Windows(q.Objective)
 				if err != nil {
@@ -200,8 +200,8 @@ func TestWindowOfALateGeneratorIsInvalid(t *testing.T) {
 	}
 }
 
-// All windows have the limit of the first group, so that their own latencies do not decide whether they count.
-func TestLimitOfLatenessIsThatOfTheFirstGroup(t *testing.T) {
+// All windows have the limit of the first block, so that their own latencies do not decide whether they count.
+func TestLimitOfLatenessIsThatOfTheFirstBlock(t *testing.T) {
 	histogram := func(seconds float64) *result.Histogram {
 		return &result.Histogram{Bins: []result.Bin{{Nanoseconds: result.BinNanoseconds(result.BinIndex(int64(seconds * 1e9))), Count: 100}}}
 	}
@@ -209,7 +209,7 @@ func TestLimitOfLatenessIsThatOfTheFirstGroup(t *testing.T) {
 		return Latencies{Middle: Histograms{All: histogram(latency)}, Lateness: histogram(late)}
 	}
 	e := Evidence{
-		Plan:      Plan{Order: []switchback.Group{{0, 1}, {1, 0}}, Timing: switchback.Timing{MaxSwitch: time.Second}},
+		Plan:      Plan{Order: []switchback.Block{{0, 1}, {1, 0}}, Timing: switchback.Timing{MaxSwitch: time.Second}},
 		Latencies: []Latencies{window(0.1, 0.005), window(0.1, 0.02), window(1, 0.05), window(0.001, 0.005)},
 	}
 	e.Record.Switches = make([]switchback.Switch, 4)

@@ -72,14 +72,14 @@ func (f Finding) Breaks() bool {
 // ErrNotKept says that an archive lacks figures that are needed for a summary.
 var ErrNotKept = errors.New("figures were not kept")
 
-// ErrVoid says that a session does not count.
-var ErrVoid = errors.New("the session is void")
+// ErrInvalid says that a session does not count.
+var ErrInvalid = errors.New("the session is invalid")
 
 // Summarize returns the summary of a session. In quick mode it uses only the data up to the latest look, and
-// returns false before the first look. For a void session, the error wraps ErrVoid.
+// returns false before the first look. For an invalid session, the error wraps ErrInvalid.
 func (e Evidence) Summarize(q Question) (s Summary, ok bool, err error) {
-	if e.Record.Void != "" {
-		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
+	if e.Record.Invalid != "" {
+		return s, false, fmt.Errorf("%w: %s", ErrInvalid, e.Record.Invalid)
 	}
 	if q.Candidates != e.Plan.Candidates {
 		return s, false, fmt.Errorf("%w: the session has %d candidates, but the question is about %d", stats.ErrParameter, e.Plan.Candidates, q.Candidates)
@@ -170,7 +170,7 @@ func (e Evidence) AtLook(q Question) (bool, error) {
 	if err != nil || len(counts) == 0 {
 		return false, err
 	}
-	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.Plan.PairsOfGroup()), nil
+	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.Plan.PairsOfBlock()), nil
 }
 
 // Pairs returns the number of valid pairs of the baseline and each candidate so far. The caller ends a session
@@ -180,10 +180,10 @@ func (e Evidence) Pairs() (int, error) {
 	if err != nil || len(counts) == 0 {
 		return 0, err
 	}
-	return counts[len(counts)-1] * e.Plan.PairsOfGroup(), nil
+	return counts[len(counts)-1] * e.Plan.PairsOfBlock(), nil
 }
 
-// counted returns, for each complete group, the number of valid groups up to and including it. It uses no
+// counted returns, for each complete block, the number of valid blocks up to and including it. It uses no
 // figures.
 func (e Evidence) counted() ([]int, error) {
 	_, covered, err := switchback.Pieces(e.Record.Switches, e.rows(), e.Plan.Timing)
@@ -193,7 +193,7 @@ func (e Evidence) counted() ([]int, error) {
 	return counts(e.Plan.Order, e.faults(covered)), nil
 }
 
-func counts(order []switchback.Group, faults []bool) (after []int) {
+func counts(order []switchback.Block, faults []bool) (after []int) {
 	n, index := 0, 0
 	for _, g := range order {
 		if index+len(g) > len(faults) {

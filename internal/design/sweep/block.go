@@ -7,9 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// measurement is a valid run with its slot and its values.
+// measurement is a valid run with its trial and its values.
 type measurement struct {
-	slot    Slot
+	trial   Trial
 	values  []float64 // objective, then constraints
 	starved bool
 }
@@ -44,14 +44,14 @@ func makeBlock(stage Stage, measured []measurement) (block, error) {
 			}
 		}
 		for _, m := range measured {
-			if m.slot.Role != Candidate {
+			if m.trial.Role != Candidate {
 				continue
 			}
-			base, err := stats.BaselineAt(controls, float64(m.slot.Position))
+			base, err := stats.BaselineAt(controls, float64(m.trial.Position))
 			if err != nil {
 				return block{}, err
 			}
-			c := m.slot.Configuration
+			c := m.trial.Configuration
 			out.logRatios[c] = append(out.logRatios[c], math.Log(m.values[metric])-base)
 			out.logs[c] = append(out.logs[c], math.Log(m.values[metric]))
 		}
@@ -63,8 +63,8 @@ func makeBlock(stage Stage, measured []measurement) (block, error) {
 func controlsOf(measured []measurement, metric int) []stats.Control {
 	var out []stats.Control
 	for _, m := range measured {
-		if m.slot.Configuration == 0 {
-			out = append(out, stats.Control{At: float64(m.slot.Position), Value: m.values[metric]})
+		if m.trial.Configuration == 0 {
+			out = append(out, stats.Control{At: float64(m.trial.Position), Value: m.values[metric]})
 		}
 	}
 	return out

@@ -14,22 +14,22 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// cluster answers slots as a simulated Ceph cluster.
+// cluster answers trials as a simulated Ceph cluster.
 type cluster struct {
 	rng     *rand.Rand
 	cv      float64           // run-to-run noise
 	truth   func(int) float64 // objective of a configuration ÷ baseline
 	side    func(int) float64 // the same for the constrained metric; nil for no constraint
 	drift   func(run int) float64
-	outcome func(run int, s Slot) Outcome // nil: all runs are valid
-	starved func(s Slot) bool             // nil: no run is starved
+	outcome func(run int, s Trial) Outcome // nil: all runs are valid
+	starved func(s Trial) bool             // nil: no run is starved
 	runs    int
 }
 
-func (c *cluster) answer(s Slot) Run {
+func (c *cluster) answer(s Trial) Run {
 	c.runs++
 	run := Run{
-		Block: s.Block, Attempt: s.Attempt, Slot: s.Position, Configuration: s.Configuration,
+		Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration,
 		Seconds: 75 * s.LengthFactor, MiB: 4096,
 	}
 	if c.outcome != nil {
@@ -64,9 +64,9 @@ func ratios(rs ...float64) func(int) float64 {
 func grid(values ...string) Space {
 	space := Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}}
 	for i, v := range values {
-		space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + v, Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of(v)}, Turn: i + 1})
+		space.Candidates = append(space.Candidates, Configuration{Name: "pg_num=" + v, Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of(v)}, Position: i + 1})
 		if v == "32" {
-			space.BaselineTurn = i + 1
+			space.BaselinePosition = i + 1
 		}
 	}
 	return space
@@ -75,11 +75,11 @@ func grid(values ...string) Space {
 // placementsByDepth returns a space with a parameter that is hard to change and one that is easy to
 // change.
 func placementsByDepth() Space {
-	space := Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32"), "iodepth": cephvalue.Of("16")}, InTurn: true, BaselineTurn: 2}
+	space := Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32"), "iodepth": cephvalue.Of("16")}, Ordered: true, BaselinePosition: 2}
 	for i, pgs := range []string{"16", "32", "64"} {
 		for _, depth := range []string{"16", "32"} {
 			values := map[string]cephvalue.Value{"pg_num": cephvalue.Of(pgs), "iodepth": cephvalue.Of(depth)}
-			space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + pgs + " iodepth=" + depth, Values: values, Turn: i + 1})
+			space.Candidates = append(space.Candidates, Configuration{Name: "pg_num=" + pgs + " iodepth=" + depth, Values: values, Position: i + 1})
 		}
 	}
 	return space
@@ -107,7 +107,7 @@ func sweepThrough(t *testing.T, plan Plan, c *cluster) (ledger []Run, decisions 
 		if d.Action == Conclude {
 			return ledger, decisions
 		}
-		ledger = append(ledger, c.answer(d.Slot))
+		ledger = append(ledger, c.answer(d.Trial))
 	}
 }
 
@@ -132,8 +132,8 @@ func transcript(t *testing.T, plan Plan, ledger []Run, decisions []Decision) str
 		for _, e := range d.Events {
 			fmt.Fprintf(&b, "    %s: %s\n", e.Code, e)
 		}
-		if d.Action == RunSlot {
-			writeSlot(&b, d, ledger[i])
+		if d.Action == RunTrial {
+			writeTrial(&b, d, ledger[i])
 			continue
 		}
 		writeConclusion(&b, d.Conclusion)
@@ -141,8 +141,8 @@ func transcript(t *testing.T, plan Plan, ledger []Run, decisions []Decision) str
 	return b.String()
 }
 
-func writeSlot(b *strings.Builder, d Decision, run Run) {
-	s := d.Slot
+func writeTrial(b *strings.Builder, d Decision, run Run) {
+	s := d.Trial
 	if s.Position == 0 && s.Repeat == 0 {
 		fmt.Fprintf(b, "%s block %d attempt %d: order %v, at most %d runs or %v left\n", s.Stage, s.Block, s.Attempt, d.Progress.Order, d.Progress.RunsLeft, d.Progress.TimeLeft)
 	}

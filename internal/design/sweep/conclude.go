@@ -91,7 +91,7 @@ func (r *replay) conclude() (*Conclusion, error) {
 	out := &Conclusion{
 		Standing: standing,
 		Stop:     r.stop, Unfinished: r.accepted != r.block, ConfirmationBlocks: r.confirm,
-		Noise: noise, Controls: r.controlHistory(), WeakOrder: r.inTurn,
+		Noise: noise, Controls: r.controlHistory(), WeakOrder: r.ordered,
 		Runs: r.spent.runs, Time: r.spent.time(), Bytes: r.spent.bytes(),
 	}
 	best := r.bestRow(out.Rows)

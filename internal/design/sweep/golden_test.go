@@ -49,9 +49,9 @@ func stories() map[string]story {
 			},
 			cluster: cluster{cv: 0.03, truth: ratios(1.3, 1.5), side: ratios(1, 0.5)},
 		},
-		"latency-with-bundles-and-unset-values": {
+		"latency-with-configurations-and-unset-values": {
 			space: Space{
-				Bundles: []Bundle{
+				Candidates: []Configuration{
 					{Name: "client-first", Values: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Of("high_client_ops")}},
 					{Name: "own-weights", Values: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Of("custom"), "osd_mclock_scheduler_client_wgt": cephvalue.Of("4")}},
 					{Name: "as-shipped", Values: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Unset()}},
@@ -64,7 +64,7 @@ func stories() map[string]story {
 		"runs-go-wrong": {
 			space:    grid("8", "16", "32", "64"),
 			settings: func(s *Settings) { s.MaxBlocks = 5 },
-			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: func(run int, s Slot) Outcome {
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: func(run int, s Trial) Outcome {
 				switch {
 				case s.Configuration == 2: // never takes effect
 					return Inert
@@ -88,12 +88,12 @@ func stories() map[string]story {
 		},
 		"a-candidate-never-works": {
 			space:   grid("8", "16", "32", "64"),
-			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: unless(Failed, func(s Slot) bool { return s.Configuration == 2 })},
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.35), outcome: unless(Failed, func(s Trial) bool { return s.Configuration == 2 })},
 		},
 		"a-block-loses-its-baseline": {
 			space:    grid("8", "16", "32", "64"),
 			settings: func(s *Settings) { s.MaxBlocks = 4 },
-			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: unless(NotSteady, func(s Slot) bool {
+			cluster: cluster{cv: 0.03, truth: ratios(1, 1, 1.02), outcome: unless(NotSteady, func(s Trial) bool {
 				return s.Block == 2 && s.Attempt == 1 && s.Configuration == 0
 			})},
 		},
@@ -121,7 +121,7 @@ func stories() map[string]story {
 				return 0
 			}},
 		},
-		"hard-to-change-values-are-visited-in-turn": {
+		"hard-to-change-values-are-visited-in-order": {
 			space:    placementsByDepth(),
 			settings: func(s *Settings) { s.MaxBlocks = 4 },
 			cluster:  cluster{cv: 0.03, truth: ratios(1, 1, 1, 1.3, 1.3)},
@@ -147,7 +147,7 @@ func stories() map[string]story {
 			cluster:  cluster{cv: 0.03, truth: ratios(1.3), side: ratios(0.7)},
 		},
 		"one-candidate-that-is-hard-to-change": {
-			space:    Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}, InTurn: true, Bundles: grid("64").Bundles},
+			space:    Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}, Ordered: true, Candidates: grid("64").Candidates},
 			settings: func(s *Settings) { s.Direction = stats.LowerIsBetter },
 			cluster:  cluster{cv: 0.03, truth: ratios(0.8)},
 		},
@@ -165,8 +165,8 @@ func stories() map[string]story {
 }
 
 // unless makes all runs valid, except those for which some returns true.
-func unless(outcome Outcome, some func(Slot) bool) func(int, Slot) Outcome {
-	return func(_ int, s Slot) Outcome {
+func unless(outcome Outcome, some func(Trial) bool) func(int, Trial) Outcome {
+	return func(_ int, s Trial) Outcome {
 		if some(s) {
 			return outcome
 		}
@@ -176,7 +176,7 @@ func unless(outcome Outcome, some func(Slot) bool) func(int, Slot) Outcome {
 
 // missesOneBlockTwice selects a candidate's runs in two attempts at a block. The first attempt also
 // lacks the baseline.
-func missesOneBlockTwice(s Slot) bool {
+func missesOneBlockTwice(s Trial) bool {
 	return s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && s.Configuration == 0)
 }
 

@@ -28,17 +28,17 @@ const (
 	// Inert means that the setting did not reach the running daemons. Repeating the run would
 	// not help, so the candidate is withdrawn. An inert run of the baseline is repeated.
 	Inert Outcome = "I"
-	// Interrupted means that the sweep was suspended, or its settings restored, before this slot's run was
+	// Interrupted means that the sweep was suspended, or its settings restored, before this trial's run was
 	// complete. The block's earlier runs come from another time than its later runs would, so the block
 	// starts again.
 	Interrupted Outcome = "X"
 )
 
-// Run is one ledger entry: the outcome of one try to run a slot. As JSON it takes at most 96 bytes.
+// Run is one ledger entry: the outcome of one try to run a trial. As JSON it takes at most 96 bytes.
 type Run struct {
 	Block         int     `json:"b"`           // from 1; the confirmation continues the numbers of the race
 	Attempt       int     `json:"a"`           // at the block, from 1
-	Slot          int     `json:"s"`           // from 0, in the block's order
+	Position      int     `json:"s"`           // from 0, in the block's order
 	Configuration int     `json:"c"`           // 0 is the baseline
 	Outcome       Outcome `json:"o,omitempty"` // absent for a valid run
 	// Values are the objective, then the constraints in their order, to six significant digits. An invalid
@@ -64,13 +64,13 @@ func (r Run) Rounded() Run {
 	return r
 }
 
-// check returns an error for an entry that does not belong to the wanted slot, or whose outcome, cost or
+// check returns an error for an entry that does not belong to the wanted trial, or whose outcome, cost or
 // values are impossible.
-func (r Run) check(want Slot, values int) error {
-	got := Slot{Block: r.Block, Attempt: r.Attempt, Position: r.Slot, Configuration: r.Configuration}
+func (r Run) check(want Trial, values int) error {
+	got := Trial{Block: r.Block, Attempt: r.Attempt, Position: r.Position, Configuration: r.Configuration}
 	if got != want.identity() {
-		return fmt.Errorf("%w: block %d attempt %d slot %d configuration %d, want block %d attempt %d slot %d configuration %d", ErrLedger,
-			r.Block, r.Attempt, r.Slot, r.Configuration, want.Block, want.Attempt, want.Position, want.Configuration)
+		return fmt.Errorf("%w: block %d attempt %d position %d configuration %d, want block %d attempt %d position %d configuration %d", ErrLedger,
+			r.Block, r.Attempt, r.Position, r.Configuration, want.Block, want.Attempt, want.Position, want.Configuration)
 	}
 	if r.Seconds < 0 || r.MiB < 0 {
 		return fmt.Errorf("%w: negative cost", ErrLedger)

@@ -15,10 +15,10 @@ import (
 func TestLedgerEntriesFitIntoAStatus(t *testing.T) {
 	for name, run := range map[string]Run{
 		"many constraints, large numbers": Run{
-			Block: 20, Attempt: 4, Slot: 81, Configuration: 64, Seconds: 7200, MiB: 1 << 20,
+			Block: 20, Attempt: 4, Position: 81, Configuration: 64, Seconds: 7200, MiB: 1 << 20,
 			Values: []float64{1234567.891, 0.000123456789, 98765.4321, 1e6 / 7},
 		}.Rounded(),
-		"an invalid run": {Block: 99, Attempt: 99, Slot: 99, Configuration: 64, Outcome: Interrupted, Seconds: 999999, MiB: 1 << 30},
+		"an invalid run": {Block: 99, Attempt: 99, Position: 99, Configuration: 64, Outcome: Interrupted, Seconds: 999999, MiB: 1 << 30},
 	} {
 		text, err := json.Marshal(run)
 		if err != nil {
@@ -55,16 +55,16 @@ func TestRoundingIsDoneOnce(t *testing.T) {
 func TestStarvedRunsProveNoGain(t *testing.T) {
 	for name, c := range map[string]struct {
 		truth   float64
-		starved func(Slot) bool
+		starved func(Trial) bool
 		want    stats.Verdict
 		reason  stats.ReasonCode
 	}{
 		"none":               {1.5, nil, stats.Superior, stats.ThresholdExceeded},
-		"all":                {1.5, func(Slot) bool { return true }, stats.Inconclusive, stats.Starved},
-		"all of a candidate": {1.5, func(s Slot) bool { return s.Configuration == 1 }, stats.Inconclusive, stats.Starved},
-		"all of the base":    {1.5, func(s Slot) bool { return s.Configuration == 0 }, stats.Inconclusive, stats.Starved},
-		"half of the blocks": {1.5, func(s Slot) bool { return s.Block%2 == 0 }, stats.Superior, stats.ThresholdExceeded},
-		"a loss":             {0.5, func(Slot) bool { return true }, stats.Inferior, stats.LossShown},
+		"all":                {1.5, func(Trial) bool { return true }, stats.Inconclusive, stats.Starved},
+		"all of a candidate": {1.5, func(s Trial) bool { return s.Configuration == 1 }, stats.Inconclusive, stats.Starved},
+		"all of the base":    {1.5, func(s Trial) bool { return s.Configuration == 0 }, stats.Inconclusive, stats.Starved},
+		"half of the blocks": {1.5, func(s Trial) bool { return s.Block%2 == 0 }, stats.Superior, stats.ThresholdExceeded},
+		"a loss":             {0.5, func(Trial) bool { return true }, stats.Inferior, stats.LossShown},
 	} {
 		plan := Plan{Version: Version, Space: grid("64"), Settings: defaults()}
 		_, decisions := sweepThrough(t, plan, &cluster{rng: rand.New(rand.NewPCG(1, 2)), cv: 0.02, truth: ratios(c.truth), starved: c.starved})
@@ -83,14 +83,14 @@ func TestForeignLedgersAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := Run{Block: 1, Attempt: 1, Slot: 0, Configuration: first.Slot.Configuration, Values: []float64{400, 900}}
+	good := Run{Block: 1, Attempt: 1, Position: 0, Configuration: first.Trial.Configuration, Values: []float64{400, 900}}
 	if _, err := next(plan, []Run{good}); err != nil {
 		t.Fatalf("a good entry: %v", err)
 	}
 	for name, spoil := range map[string]func(*Run){
 		"another block":             func(r *Run) { r.Block = 2 },
 		"another attempt":           func(r *Run) { r.Attempt = 2 },
-		"another slot":              func(r *Run) { r.Slot = 1 },
+		"another position":          func(r *Run) { r.Position = 1 },
 		"another configuration":     func(r *Run) { r.Configuration = (r.Configuration + 1) % 3 },
 		"a missing constraint":      func(r *Run) { r.Values = r.Values[:1] },
 		"a value of zero":           func(r *Run) { r.Values = []float64{0, 900} },

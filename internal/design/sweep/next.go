@@ -7,14 +7,14 @@ type Action string
 
 // The actions.
 const (
-	RunSlot  Action = "RunSlot"
+	RunTrial Action = "RunTrial"
 	Conclude Action = "Conclude"
 )
 
 // Decision is the next step of a sweep.
 type Decision struct {
 	Action     Action
-	Slot       Slot        // for RunSlot: its outcome is the next entry of the ledger
+	Trial      Trial       // for RunTrial: its outcome is the next entry of the ledger
 	Conclusion *Conclusion // for Conclude
 	Events     []Event     // the consequences of the last ledger entry
 	Progress   Progress
@@ -25,7 +25,7 @@ type Progress struct {
 	Stage   Stage
 	Block   int
 	Attempt int
-	// Order lists the configurations of the current attempt, slot by slot.
+	// Order lists the configurations of the current attempt, trial by trial.
 	Order              []int
 	Live               []int // candidates still in the race; in the confirmation, the winner
 	ConfirmationBlocks int   // maximum number, fixed when the confirmation starts; 0 before
@@ -60,9 +60,9 @@ func (p *Planner) Standing(ledger []Run) (Standing, error) {
 }
 
 func (r *replay) decision() (Decision, error) {
-	d := Decision{Action: RunSlot, Events: r.events, Progress: r.progress()}
+	d := Decision{Action: RunTrial, Events: r.events, Progress: r.progress()}
 	if r.stop == "" {
-		d.Slot = r.slot()
+		d.Trial = r.trial()
 		return d, nil
 	}
 	conclusion, err := r.conclude()
@@ -94,6 +94,6 @@ func (r *replay) runsLeft() int {
 		return left + (r.confirm-countBlocks(r.blocks, Confirmation)-1)*r.runsPerBlock(1)
 	}
 	race, confirmation := r.MaxBlocks()
-	rounds := race - countBlocks(r.blocks, Race) - 1
-	return left + rounds*r.runsPerBlock(len(r.live)) + confirmation*r.runsPerBlock(1)
+	blocks := race - countBlocks(r.blocks, Race) - 1
+	return left + blocks*r.runsPerBlock(len(r.live)) + confirmation*r.runsPerBlock(1)
 }

@@ -21,67 +21,67 @@ type Role string
 // The roles.
 const (
 	Candidate Role = "Candidate"
-	Baseline  Role = "Baseline" // the baseline's own turn in the block
+	Baseline  Role = "Baseline" // the baseline's own trial in the block
 	Control   Role = "Control"  // an extra run of the baseline
 )
 
-// Slot is one run to make.
-type Slot struct {
+// Trial is one run to make.
+type Trial struct {
 	Stage         Stage
 	Block         int // from 1; the confirmation continues the numbers of the race
 	Attempt       int // from 1
 	Position      int // in the block, from 0
 	Configuration int // index into Planner.Configurations
 	Role          Role
-	Repeat        int // 1 if the slot's first run was invalid, otherwise 0
-	LengthFactor  int // 1; 2 if the slot's first run was not steady
+	Repeat        int // 1 if the trial's first run was invalid, otherwise 0
+	LengthFactor  int // 1; 2 if the trial's first run was not steady
 }
 
-// identity returns a slot with only those fields that a ledger entry has too.
-func (s Slot) identity() Slot {
-	return Slot{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
+// identity returns a trial with only those fields that a ledger entry has too.
+func (s Trial) identity() Trial {
+	return Trial{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
 }
 
 // order lays out one attempt at a block. It draws the order of the baseline and the candidates from the seed,
 // so that no change over time favours one of them. It inserts a control where more candidates than
-// ControlInterval would follow each other. If values are visited in turn (Space.InTurn), Bundle.Turn decides
+// ControlInterval would follow each other. In an ordered Space, Configuration.Position decides
 // the order. The block then has a control at each end instead, or no controls if it is a pair.
-func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
+func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Trial {
 	members := append([]int{0}, candidates...)
 	switch {
-	case p.inTurn:
+	case p.ordered:
 		p.shuffle(members, block, attempt)
-		p.visitInTurn(members, block)
+		p.visitInOrder(members, block)
 	case len(candidates) == 1:
 		p.orderPair(members, block)
 	default:
 		p.shuffle(members, block, attempt)
 	}
-	var slots []Slot
+	var trials []Trial
 	if p.hasEnds(len(candidates)) {
-		slots = []Slot{{Role: Control}}
+		trials = []Trial{{Role: Control}}
 	}
 	since := 0
 	for _, c := range members {
 		// Parameters that are hard to change must not return to the baseline within a block, so their
 		// blocks have controls only at the ends.
-		if c != 0 && since == p.settings.controlInterval() && !p.inTurn {
-			slots, since = append(slots, Slot{Role: Control}), 0
+		if c != 0 && since == p.settings.controlInterval() && !p.ordered {
+			trials, since = append(trials, Trial{Role: Control}), 0
 		}
 		role := Candidate
 		if since++; c == 0 {
 			role, since = Baseline, 0
 		}
-		slots = append(slots, Slot{Configuration: c, Role: role})
+		trials = append(trials, Trial{Configuration: c, Role: role})
 	}
 	if p.hasEnds(len(candidates)) {
-		slots = append(slots, Slot{Role: Control})
+		trials = append(trials, Trial{Role: Control})
 	}
-	for i := range slots {
-		slots[i].Stage, slots[i].Block, slots[i].Attempt, slots[i].Position = stage, block, attempt, i
-		slots[i].LengthFactor = 1
+	for i := range trials {
+		trials[i].Stage, trials[i].Block, trials[i].Attempt, trials[i].Position = stage, block, attempt, i
+		trials[i].LengthFactor = 1
 	}
-	return slots
+	return trials
 }
 
 func (p *Planner) shuffle(members []int, block, attempt int) {
@@ -90,8 +90,8 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 
 // hasEnds reports whether a block with this number of candidates has a control at each end. Without a random
 // order, only controls at the ends show drift. Pairs need no such controls, because their order alternates
-// or, if the candidate and the baseline have the same turn, is random.
-func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
+// or, if the candidate and the baseline have the same position, is random.
+func (p *Planner) hasEnds(candidates int) bool { return p.ordered && candidates > 1 }
 
 // orderPair draws the order of a pair from the seed. At most three pairs in a row, and fewer than MinBlocks,
 // have the same order. In a drifting cluster, pairs with the same order would all show the same difference,
@@ -116,16 +116,16 @@ func (p *Planner) orderPair(pair []int, block int) {
 	}
 }
 
-// visitInTurn sorts configurations by their turn, upwards in one block and downwards in the next. The sort is
-// stable: configurations with the same turn, which differ only in values that are easy to change, keep their
+// visitInOrder sorts configurations by their position, upwards in one block and downwards in the next. The sort is
+// stable: configurations with the same position, which differ only in values that are easy to change, keep their
 // random order.
-func (p *Planner) visitInTurn(members []int, block int) {
+func (p *Planner) visitInOrder(members []int, block int) {
 	direction := 1
 	if (uint64(block)+p.settings.Seed)%2 == 0 { //nolint:gosec // Blocks count from 1.
 		direction = -1
 	}
 	slices.SortStableFunc(members, func(a, b int) int {
-		return direction * (p.configurations[a].turn - p.configurations[b].turn)
+		return direction * (p.configurations[a].Position - p.configurations[b].Position)
 	})
 }
 
@@ -142,8 +142,8 @@ func Shuffle(xs []int, seed, stream uint64) {
 	}
 }
 
-// runsPerBlock returns the maximum number of slots in a block with this number of candidates. The baseline's
-// own turn may make a control unnecessary.
+// runsPerBlock returns the maximum number of trials in a block with this number of candidates. The baseline's
+// own trial may make a control unnecessary.
 func (p *Planner) runsPerBlock(candidates int) int {
 	if p.hasEnds(candidates) {
 		return candidates + 3

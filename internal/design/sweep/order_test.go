@@ -17,15 +17,15 @@ func TestEveryOrderIsABlock(t *testing.T) {
 		}
 		for seed := range uint64(200) {
 			p.settings.Seed = seed
-			slots := p.order(Race, int(seed)%7+1, 1, live)
-			if len(slots) > p.runsPerBlock(candidates) {
-				t.Fatalf("%d candidates, seed %d: %d slots, more than the %d estimated", candidates, seed, len(slots), p.runsPerBlock(candidates))
+			trials := p.order(Race, int(seed)%7+1, 1, live)
+			if len(trials) > p.runsPerBlock(candidates) {
+				t.Fatalf("%d candidates, seed %d: %d trials, more than the %d estimated", candidates, seed, len(trials), p.runsPerBlock(candidates))
 			}
 			var visited []int
 			since := 0
-			for i, s := range slots {
+			for i, s := range trials {
 				if s.Position != i {
-					t.Fatalf("slot %d says %d", i, s.Position)
+					t.Fatalf("trial %d says %d", i, s.Position)
 				}
 				if s.Role != Control {
 					visited = append(visited, s.Configuration)
@@ -61,13 +61,13 @@ func testOrdersOfPairs(t *testing.T, firstLook, most int) {
 		p := planFor(t, 2, seed, func(s *Settings) { s.MinBlocks = firstLook })
 		last, row := -1, 0
 		for b := 1; b <= blocks; b++ {
-			slots := p.order(Race, b, 1, []int{2})
-			if again := p.order(Confirmation, b, 3, []int{1}); (again[0].Configuration == 0) != (slots[0].Configuration == 0) {
+			trials := p.order(Race, b, 1, []int{2})
+			if again := p.order(Confirmation, b, 3, []int{1}); (again[0].Configuration == 0) != (trials[0].Configuration == 0) {
 				t.Fatalf("seed %d, block %d: another attempt has another order", seed, b)
 			}
-			first := slots[0].Configuration
-			if len(slots) != 2 || first+slots[1].Configuration != 2 {
-				t.Fatalf("seed %d, block %d: %+v is no pair", seed, b, slots)
+			first := trials[0].Configuration
+			if len(trials) != 2 || first+trials[1].Configuration != 2 {
+				t.Fatalf("seed %d, block %d: %+v is no pair", seed, b, trials)
 			}
 			if first == 0 {
 				baselineFirst++
@@ -96,8 +96,8 @@ func TestOrdersAreRandom(t *testing.T) {
 	const blocks = 24_000
 	for b := range blocks {
 		var key [4]int
-		slots := p.order(Race, b+1, 1, []int{1, 2, 3})
-		for i, s := range slots {
+		trials := p.order(Race, b+1, 1, []int{1, 2, 3})
+		for i, s := range trials {
 			key[i] = s.Configuration
 		}
 		counts[key]++
@@ -126,9 +126,9 @@ func TestOrderOfASeedNeverChanges(t *testing.T) {
 	}
 }
 
-func TestValuesInTurnGoUpAndDown(t *testing.T) {
+func TestOrderedValuesGoUpAndDown(t *testing.T) {
 	space := grid("8", "16", "32", "64")
-	space.InTurn = true
+	space.Ordered = true
 	p, err := New(Plan{Version: Version, Space: space, Settings: defaults()})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestControlsAreAsFrequentAsAskedFor(t *testing.T) {
 			since = 0
 		}
 		if since > 1 {
-			t.Errorf("slot %d: two candidates without a control between them", s.Position)
+			t.Errorf("trial %d: two candidates without a control between them", s.Position)
 		}
 	}
 	if got := p.runsPerBlock(6); got != 6+1+5 {
@@ -169,7 +169,7 @@ func TestControlsAreAsFrequentAsAskedFor(t *testing.T) {
 // A block that began with two candidates needs both of its controls, although one of them is inert.
 func TestBlockOfAWithdrawnCandidateNeedsItsLastControl(t *testing.T) {
 	space := grid("16", "32", "64")
-	space.InTurn = true
+	space.Ordered = true
 	plan := Plan{Version: Version, Space: space, Settings: defaults()}
 	var ledger []Run
 	for len(ledger) < 20 {
@@ -177,14 +177,14 @@ func TestBlockOfAWithdrawnCandidateNeedsItsLastControl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := d.Slot
+		s := d.Trial
 		if s.Block != 1 || s.Attempt != 1 {
 			if s.Block != 1 || s.Attempt != 2 {
 				t.Errorf("without its last control, block 1 leads to attempt %d of block %d, want attempt 2 of block 1", s.Attempt, s.Block)
 			}
 			return
 		}
-		run := Run{Block: s.Block, Attempt: s.Attempt, Slot: s.Position, Configuration: s.Configuration, Values: []float64{400}}
+		run := Run{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration, Values: []float64{400}}
 		switch {
 		case s.Configuration == 1:
 			run.Outcome, run.Values = Inert, nil

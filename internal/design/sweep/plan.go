@@ -22,7 +22,7 @@ const (
 	firstCut           = 2 // in a sweep without constraints: number of blocks from which on candidates that lag behind the leader leave the race
 	pairsForABlock     = 2 // number of pairs that replace one block: a pair takes two runs, other blocks three or more
 	maxRunsWithoutCtrl = 4 // default of Settings.ControlInterval
-	triesPerSlot       = 2 // an invalid run is repeated once, in its slot, unless a candidate's setting was inert
+	triesPerPosition   = 2 // an invalid run is repeated once, in its trial, unless a candidate's setting was inert
 	missesToWithdraw   = 2 // a candidate without a valid run in this many blocks is withdrawn
 	noiseDF            = 8 // degrees of freedom that a noise estimate needs before it may reject a block
 )
@@ -40,7 +40,7 @@ type Settings struct {
 	MaxBlocks int  // maximum of the race; twice as many for a single candidate, whose blocks are pairs
 	Racing    bool // false: no candidate leaves early, unless its runs are invalid
 	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means 4. It does not
-	// apply to values that are visited in turn (Space.InTurn).
+	// apply to an ordered Space.
 	ControlInterval int
 	// ConfirmationBlocks limits the fresh blocks that confirm the winner of a race. These blocks are pairs,
 	// so twice this number is allowed.
@@ -77,7 +77,7 @@ type Plan struct {
 // Planner is a checked plan. It is immutable and safe for concurrent use.
 type Planner struct {
 	configurations []Configuration
-	inTurn         bool
+	ordered        bool
 	settings       Settings
 }
 
@@ -93,7 +93,7 @@ func New(plan Plan) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Planner{configurations: configurations, inTurn: plan.Space.InTurn, settings: plan.Settings}
+	p := &Planner{configurations: configurations, ordered: plan.Space.Ordered, settings: plan.Settings}
 	if smallest, _ := p.Estimate(); smallest.Runs > MaxLedger {
 		return nil, fmt.Errorf("%w: the sweep needs %d runs at least, and the ledger has room for %d", ErrPlan, smallest.Runs, MaxLedger)
 	}

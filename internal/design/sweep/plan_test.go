@@ -41,7 +41,7 @@ func TestEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A block of 3 candidates has 4 slots, one of the confirmation 2.
+	// A block of 3 candidates has 4 trials, one of the confirmation 2.
 	smallest, largest := p.Estimate()
 	want := []Estimate{
 		{Runs: 2*4 + 4*2, Time: 16 * 75 * time.Second, Bytes: 16 << 32},

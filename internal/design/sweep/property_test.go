@@ -16,12 +16,12 @@ import (
 func TestAnySweepEndsWithinItsBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(99, 1))
 	stops := map[StopCode]int{}
-	for trial := range 300 {
+	for sample := range 300 {
 		plan := randomPlan(rng)
 		c := randomCluster(rng, plan)
 		p, err := New(plan)
 		if err != nil {
-			t.Fatalf("trial %d: %v", trial, err)
+			t.Fatalf("sample %d: %v", sample, err)
 		}
 		r, err := p.begin()
 		if err != nil {
@@ -33,14 +33,14 @@ func TestAnySweepEndsWithinItsBounds(t *testing.T) {
 			if len(ledger) == checkAt {
 				sameFromStatus(t, plan, ledger, r)
 			}
-			slot := r.slot()
-			run := c.answer(slot)
+			trial := r.trial()
+			run := c.answer(trial)
 			ledger = append(ledger, run)
 			if err := r.advance(run); err != nil {
-				t.Fatalf("trial %d, run %d: %v", trial, len(ledger), err)
+				t.Fatalf("sample %d, run %d: %v", sample, len(ledger), err)
 			}
 			if len(ledger) > MaxLedger {
-				t.Fatalf("trial %d: the ledger has %d entries", trial, len(ledger))
+				t.Fatalf("sample %d: the ledger has %d entries", sample, len(ledger))
 			}
 		}
 		sameFromStatus(t, plan, ledger, r)
@@ -62,7 +62,7 @@ func TestAnySweepEndsWithinItsBounds(t *testing.T) {
 func randomPlan(rng *rand.Rand) Plan {
 	values := []string{"8", "16", "64", "128", "256", "512", "1024"}
 	space := grid(values[:1+rng.IntN(len(values))]...)
-	space.InTurn = rng.IntN(3) == 0
+	space.Ordered = rng.IntN(3) == 0
 	s := defaults()
 	s.Seed = rng.Uint64()
 	s.Direction = stats.Direction(rng.IntN(2))
@@ -98,7 +98,7 @@ func randomCluster(rng *rand.Rand, plan Plan) *anyCluster {
 		cluster: cluster{
 			rng: rng, cv: 0.01 + 0.1*rng.Float64(), truth: ratios(effects...),
 			drift: func(run int) float64 { return slope * float64(max(0, run-20)) },
-			outcome: func(int, Slot) Outcome {
+			outcome: func(int, Trial) Outcome {
 				if rng.Float64() < trouble {
 					return []Outcome{NotSteady, Failed, Inert, Interrupted}[rng.IntN(4)]
 				}
@@ -108,7 +108,7 @@ func randomCluster(rng *rand.Rand, plan Plan) *anyCluster {
 	}
 }
 
-func (c *anyCluster) answer(s Slot) Run {
+func (c *anyCluster) answer(s Trial) Run {
 	run := c.cluster.answer(s)
 	for run.Outcome == Valid && len(run.Values) < c.metrics {
 		run.Values = append(run.Values, 900*(0.97+0.06*c.rng.Float64()))

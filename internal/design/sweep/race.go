@@ -128,19 +128,19 @@ type defeat struct {
 // pooled noise is steadier, and it suffices to drop candidates. Verdicts never use pooled noise.
 func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	table := p.completeBlocks(blocks, live)
-	rounds, n := len(table), len(live)
-	if rounds < 2 || n < 2 {
+	judged, n := len(table), len(live)
+	if judged < 2 || n < 2 {
 		return nil
 	}
 	means, sd := additiveFit(table)
 	best := slices.Max(means[:n])
-	df := float64((rounds - 1) * n)
+	df := float64((judged - 1) * n)
 	t := -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - p.settings.Confidence)
-	limit := t * sd * math.Sqrt(2/float64(rounds))
+	limit := t * sd * math.Sqrt(2/float64(judged))
 	defeats := map[int]defeat{}
 	for i, c := range live {
 		if lag := means[i] - best; -lag > limit && lag < -1e-12 {
-			gain := stats.Contrast{LogRatio: means[i], StdErr: sd * math.Sqrt(2/float64(rounds)), DF: df, Runs: rounds, Paired: true}
+			gain := stats.Contrast{LogRatio: means[i], StdErr: sd * math.Sqrt(2/float64(judged)), DF: df, Runs: judged, Paired: true}
 			defeats[c] = defeat{lag: lag, interval: p.settings.criteria(stats.Looks{}).Gain(gain).RatioInterval}
 		}
 	}
@@ -169,13 +169,13 @@ func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
 // additiveFit fits the model row effect + column effect. It returns the mean of each column, and the residual
 // standard deviation, which has (rows−1)·(columns−1) degrees of freedom.
 func additiveFit(table [][]float64) (columns []float64, sd float64) {
-	rounds, n := float64(len(table)), float64(len(table[0]))
+	blocks, n := float64(len(table)), float64(len(table[0]))
 	columns, rows, grand := make([]float64, len(table[0])), make([]float64, len(table)), 0.0
 	for r, row := range table {
 		for c, x := range row {
-			columns[c] += x / rounds
+			columns[c] += x / blocks
 			rows[r] += x / n
-			grand += x / (rounds * n)
+			grand += x / (blocks * n)
 		}
 	}
 	squares := 0.0
@@ -185,5 +185,5 @@ func additiveFit(table [][]float64) (columns []float64, sd float64) {
 			squares += e * e
 		}
 	}
-	return columns, math.Sqrt(squares / ((rounds - 1) * (n - 1)))
+	return columns, math.Sqrt(squares / ((blocks - 1) * (n - 1)))
 }

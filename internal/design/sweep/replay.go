@@ -16,10 +16,10 @@ type replay struct {
 	stage   Stage
 	block   int
 	attempt int
-	order   []Slot // of the current attempt
-	next    int    // index of the slot to be run
-	repeat  int    // tries of that slot so far
-	length  int    // length factor of its next try
+	order   []Trial // of the current attempt
+	next    int     // index of the trial to be run
+	repeat  int     // tries of that trial so far
+	length  int     // length factor of its next try
 
 	measured []measurement // valid runs of the current attempt
 	blocks   []block       // accepted blocks
@@ -80,8 +80,8 @@ func (p *Planner) read(ledger []Run) (*replay, error) {
 	return r, nil
 }
 
-// slot returns the slot to run next.
-func (r *replay) slot() Slot {
+// trial returns the trial to run next.
+func (r *replay) trial() Trial {
 	s := r.order[r.next]
 	s.Repeat, s.LengthFactor = r.repeat, r.length
 	return s
@@ -92,22 +92,22 @@ func (r *replay) advance(run Run) error {
 	if r.stop != "" {
 		return fmt.Errorf("%w: a run after the end of the sweep", ErrLedger)
 	}
-	slot := r.slot()
-	if err := run.check(slot, 1+len(r.settings.Constraints)); err != nil {
+	trial := r.trial()
+	if err := run.check(trial, 1+len(r.settings.Constraints)); err != nil {
 		return err
 	}
 	r.events = nil
 	r.spent.add(run)
 	switch run.Outcome {
 	case Valid:
-		r.measured = append(r.measured, measurement{slot: slot, values: run.Values, starved: run.Starved})
-		return r.nextSlot()
+		r.measured = append(r.measured, measurement{trial: trial, values: run.Values, starved: run.Starved})
+		return r.nextPosition()
 	case Interrupted:
 		r.note(Event{Code: BlockInterrupted})
 		return r.openAttempt()
 	case NotSteady, Failed, Inert:
 	}
-	return r.invalidRun(slot, run.Outcome)
+	return r.invalidRun(trial, run.Outcome)
 }
 
 func (r *replay) note(e Event) {
@@ -121,15 +121,15 @@ func (r *replay) end(reason StopCode) error {
 	return nil
 }
 
-// invalidRun repeats an invalid run once in its slot. After a second invalid run, the slot stays without a
+// invalidRun repeats an invalid run once in its trial. After a second invalid run, the trial stays without a
 // value. A candidate is withdrawn after its first inert run, or after two missed blocks.
 //
 // invalidRun decides a withdrawal before it checks the limit of failed runs, and failures of a withdrawn
 // candidate do not count. So the failures of a single candidate end the sweep only if the limit is below
 // three, or if they exceed the limit before the candidate has missed two blocks. That happens if its repeats
 // are valid, or if it fails again in further attempts at the same block.
-func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
-	c := slot.Configuration
+func (r *replay) invalidRun(trial Trial, outcome Outcome) error {
+	c := trial.Configuration
 	name, record := r.configurations[c].Name, r.faulty[c]
 	record.runs[outcome]++
 	if outcome == Failed {
@@ -137,9 +137,9 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	}
 	inert := outcome == Inert && c != 0
 	r.repeat++
-	again := r.repeat < triesPerSlot && !inert
-	if !again && slot.Role == Candidate {
-		record.missed[slot.Block] = true
+	again := r.repeat < triesPerPosition && !inert
+	if !again && trial.Role == Candidate {
+		record.missed[trial.Block] = true
 		if inert || len(record.missed) >= missesToWithdraw {
 			return r.withdraw(c, outcome)
 		}
@@ -155,10 +155,10 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 		return r.affordOrEnd(1)
 	}
 	r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
-	if r.needs(slot) {
+	if r.needs(trial) {
 		return r.reject(Event{Code: BlockLostControl}) // The rest of the block would not count.
 	}
-	return r.nextSlot()
+	return r.nextPosition()
 }
 
 // withdraw removes a candidate with invalid runs from the race. If no candidate is left, or the candidate is
@@ -172,10 +172,10 @@ func (r *replay) withdraw(c int, outcome Outcome) error {
 	if r.stage == Confirmation || len(r.live) == 0 {
 		return r.end(Decided)
 	}
-	return r.nextSlot()
+	return r.nextPosition()
 }
 
-func (r *replay) nextSlot() error {
+func (r *replay) nextPosition() error {
 	r.next, r.repeat, r.length = r.next+1, 0, 1
 	if r.next < len(r.order) {
 		return r.affordOrEnd(1)
@@ -237,10 +237,10 @@ func (r *replay) closeBlock() error {
 	return r.continueRace()
 }
 
-// needs reports whether a block is useless without the run of a slot: the only baseline run, or the control
+// needs reports whether a block is useless without the run of a trial: the only baseline run, or the control
 // at the beginning of the block. If the control at the end is missing, hasBaseline detects that.
-func (r *replay) needs(slot Slot) bool {
-	if slot.Configuration != 0 {
+func (r *replay) needs(trial Trial) bool {
+	if trial.Configuration != 0 {
 		return false
 	}
 	baselines := 0
@@ -249,7 +249,7 @@ func (r *replay) needs(slot Slot) bool {
 			baselines++
 		}
 	}
-	return baselines == 1 || r.beganWithControl() && slot.Position == 0
+	return baselines == 1 || r.beganWithControl() && trial.Position == 0
 }
 
 // beganWithControl reports whether the attempt has a control at each end. It does not use the present number of
@@ -298,19 +298,19 @@ func (r *replay) reject(reason Event) error {
 // continueRace decides after a block which candidates leave the race. It then continues the race, starts the
 // confirmation or ends the sweep.
 func (r *replay) continueRace() error {
-	rounds := countBlocks(r.blocks, Race)
-	if err := r.look(rounds); err != nil {
+	blocks := countBlocks(r.blocks, Race)
+	if err := r.look(blocks); err != nil {
 		return err
 	}
 	if len(r.live) == 0 {
 		return r.end(Decided)
 	}
 	most, _ := r.MaxBlocks()
-	full := rounds >= most
-	switch leader, gain, err := r.favourite(rounds); {
+	full := blocks >= most
+	switch leader, gain, err := r.favourite(blocks); {
 	case err != nil:
 		return err
-	case r.worthConfirming(gain) && (r.alone(rounds) || full || !r.affordsRoundAndConfirmation()):
+	case r.worthConfirming(gain) && (r.alone(blocks) || full || !r.affordsBlockAndConfirmation()):
 		return r.startConfirmation(leader, gain)
 	case full:
 		return r.end(MaxBlocksReached)
@@ -320,15 +320,15 @@ func (r *replay) continueRace() error {
 
 // alone reports whether racing has left only one candidate. It is false until enough blocks were measured to
 // call candidates beaten.
-func (r *replay) alone(rounds int) bool {
-	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
+func (r *replay) alone(blocks int) bool {
+	return r.settings.Racing && len(r.live) == 1 && blocks >= r.cutsFrom()
 }
 
 // favourite returns the leader among the candidates that may be confirmed, or 0. Without racing,
 // candidates that break a constraint stay in the race, so favourite excludes them.
-func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
+func (r *replay) favourite(blocks int) (int, stats.Contrast, error) {
 	may := r.live
-	if !r.settings.Racing && rounds >= stats.MinRuns {
+	if !r.settings.Racing && blocks >= stats.MinRuns {
 		js, err := r.judgeRace()
 		if err != nil {
 			return 0, stats.Contrast{}, err
@@ -345,16 +345,16 @@ func (r *replay) worthConfirming(gain stats.Contrast) bool {
 }
 
 // look drops candidates that can no longer win, and a single candidate once it has won.
-func (r *replay) look(rounds int) error {
+func (r *replay) look(blocks int) error {
 	if !r.settings.Racing {
 		return nil
 	}
-	if rounds >= r.raceCriteria().Looks.First {
+	if blocks >= r.raceCriteria().Looks.First {
 		if err := r.dropDecided(); err != nil {
 			return err
 		}
 	}
-	if rounds >= r.cutsFrom() {
+	if blocks >= r.cutsFrom() {
 		return r.dropBeaten()
 	}
 	return nil
@@ -430,9 +430,9 @@ func (r *replay) judgeRace() (map[int]judgement, error) {
 	return r.judge(Race, all, faults)
 }
 
-// affordsRoundAndConfirmation reports whether another block of the race would leave enough of the budget and of
+// affordsBlockAndConfirmation reports whether another block of the race would leave enough of the budget and of
 // the ledger for a confirmation up to its first look.
-func (r *replay) affordsRoundAndConfirmation() bool {
+func (r *replay) affordsBlockAndConfirmation() bool {
 	_, most := r.MaxBlocks()
 	confirmation := r.looks(most).First * r.runsPerBlock(1)
 	return r.affords(r.spent, r.runsPerBlock(len(r.live))+confirmation)

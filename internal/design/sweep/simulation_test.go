@@ -35,9 +35,9 @@ func (w truth) play(t *testing.T, p *Planner, rng *rand.Rand) *Conclusion {
 	}
 	state, block := 0.0, 0
 	for r.stop == "" {
-		slot := r.slot()
-		if slot.Block != block {
-			block, state = slot.Block, 0.3*rng.NormFloat64() // time passes between blocks
+		trial := r.trial()
+		if trial.Block != block {
+			block, state = trial.Block, 0.3*rng.NormFloat64() // time passes between blocks
 		}
 		switch w.drift {
 		case "3%/run":
@@ -45,7 +45,7 @@ func (w truth) play(t *testing.T, p *Planner, rng *rand.Rand) *Conclusion {
 		case "5% walk":
 			state += 0.05 * rng.NormFloat64()
 		}
-		if err := r.advance(w.measure(t, rng, slot, state)); err != nil {
+		if err := r.advance(w.measure(t, rng, trial, state)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,10 +56,10 @@ func (w truth) play(t *testing.T, p *Planner, rng *rand.Rand) *Conclusion {
 	return c
 }
 
-func (w truth) measure(t *testing.T, rng *rand.Rand, slot Slot, state float64) Run {
-	run := Run{Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration, Seconds: 75 * slot.LengthFactor}
-	level := 400 * w.ratio(slot.Configuration) * math.Exp(state+stats.LogStdDev(w.cv)*rng.NormFloat64())
-	rows := make([]stats.Interval, 60*slot.LengthFactor)
+func (w truth) measure(t *testing.T, rng *rand.Rand, trial Trial, state float64) Run {
+	run := Run{Block: trial.Block, Attempt: trial.Attempt, Position: trial.Position, Configuration: trial.Configuration, Seconds: 75 * trial.LengthFactor}
+	level := 400 * w.ratio(trial.Configuration) * math.Exp(state+stats.LogStdDev(w.cv)*rng.NormFloat64())
+	rows := make([]stats.Interval, 60*trial.LengthFactor)
 	x := 0.1 * rng.NormFloat64()
 	for i := range rows {
 		rows[i] = stats.Interval{Amount: max(0, level*min(1, 0.25*float64(i+1))*(1+x)), Seconds: 1}

@@ -15,24 +15,16 @@ var ErrPlan = errors.New("invalid plan")
 // many more, three blocks would not fit into the ledger.
 const MaxCandidates = 64
 
-// Bundle is a named set of values. A parameter without a value in the bundle has the baseline's value.
-type Bundle struct {
-	Name   string
-	Values map[string]cephvalue.Value
-	// Turn is the bundle's position if bundles are visited in turn. Bundles with the same Turn are visited in
-	// random order.
-	Turn int
-}
-
 // Space is the set of configurations that a sweep compares.
 type Space struct {
-	Bundles []Bundle
-	// InTurn is for values that are hard to change, such as the pg_num of an existing pool. Blocks then visit
-	// bundles up and down by their Turn instead of at random. This design is weaker, because a drift in the
+	// Candidates may lack values: a parameter without a value has the baseline's.
+	Candidates []Configuration
+	// Ordered is for values that are hard to change, such as the pg_num of an existing pool. Blocks then visit
+	// configurations up and down by their Position instead of at random. This design is weaker, because a drift in the
 	// direction of the visits is partly counted as an effect of the values. The conclusion says so.
-	InTurn bool
-	// BaselineTurn is the baseline's position among the bundles.
-	BaselineTurn int
+	Ordered bool
+	// BaselinePosition is the baseline's Position.
+	BaselinePosition int
 	// Baseline has the values of the baseline. A parameter without an entry is unset in the baseline.
 	Baseline map[string]cephvalue.Value
 }
@@ -41,26 +33,26 @@ type Space struct {
 type Configuration struct {
 	Name   string
 	Values map[string]cephvalue.Value
-	// turn is the position if configurations are visited in turn.
-	turn int
+	// Position is the place in an ordered Space. Configurations with the same Position are visited in random order.
+	Position int
 }
 
 // BaselineName is the name of configuration 0.
 const BaselineName = "baseline"
 
 // Configurations lists the measured configurations: the baseline at index 0, then the candidates in the order
-// of their bundles. It omits bundles with the baseline's values.
+// of the Space. It omits those with the baseline's values.
 //
-// The error wraps ErrPlan for a space that is empty, ambiguous or larger than MaxCandidates, and for a bundle
+// The error wraps ErrPlan for a space that is empty, ambiguous or larger than MaxCandidates, and for a candidate
 // whose name is empty or BaselineName.
 func (s Space) Configurations() ([]Configuration, error) {
-	baseline := Configuration{Name: BaselineName, Values: s.completed(nil), turn: s.BaselineTurn}
+	baseline := Configuration{Name: BaselineName, Values: s.completed(nil), Position: s.BaselinePosition}
 	all := []Configuration{baseline}
-	for _, b := range s.Bundles {
-		if b.Name == "" || b.Name == BaselineName {
-			return nil, fmt.Errorf("%w: a configuration cannot be named %q", ErrPlan, b.Name)
+	for _, c := range s.Candidates {
+		if c.Name == "" || c.Name == BaselineName {
+			return nil, fmt.Errorf("%w: a configuration cannot be named %q", ErrPlan, c.Name)
 		}
-		c := Configuration{Name: b.Name, Values: s.completed(b.Values), turn: b.Turn}
+		c.Values = s.completed(c.Values)
 		if maps.Equal(c.Values, baseline.Values) {
 			continue
 		}
@@ -84,8 +76,8 @@ func (s Space) Configurations() ([]Configuration, error) {
 // unset, so that configurations can be compared value by value.
 func (s Space) completed(values map[string]cephvalue.Value) map[string]cephvalue.Value {
 	out := map[string]cephvalue.Value{}
-	for _, b := range s.Bundles {
-		for name := range b.Values {
+	for _, c := range s.Candidates {
+		for name := range c.Values {
 			out[name] = cephvalue.Unset()
 		}
 	}

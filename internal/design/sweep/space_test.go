@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
@@ -19,13 +18,13 @@ func TestConfigurations(t *testing.T) {
 		"all but the baseline itself": {
 			space: grid("16", "32", "64"),
 			want: []Configuration{
-				{Name: "baseline", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}},
-				{Name: "pg_num=16", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
-				{Name: "pg_num=64", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("64")}},
+				{Name: "baseline", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}, Position: 2},
+				{Name: "pg_num=16", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}, Position: 1},
+				{Name: "pg_num=64", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("64")}, Position: 3},
 			},
 		},
 		"unset is what a baseline has for a parameter that it does not mention": {
-			space: Space{Bundles: []Bundle{
+			space: Space{Candidates: []Configuration{
 				{Name: "x=unset", Values: map[string]cephvalue.Value{"x": cephvalue.Unset()}}, {Name: "x=", Values: map[string]cephvalue.Value{"x": cephvalue.Of("")}},
 			}},
 			want: []Configuration{
@@ -33,9 +32,9 @@ func TestConfigurations(t *testing.T) {
 				{Name: "x=", Values: map[string]cephvalue.Value{"x": cephvalue.Of("")}},
 			},
 		},
-		"bundles leave alone what they do not mention": {
+		"configurations leave alone what they do not mention": {
 			space: Space{
-				Bundles: []Bundle{
+				Candidates: []Configuration{
 					{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
 					{Name: "b", Values: map[string]cephvalue.Value{"y": cephvalue.Of("2"), "x": cephvalue.Unset()}},
 				},
@@ -53,7 +52,7 @@ func TestConfigurations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Configuration{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("configurations (-want +got):\n%s", diff)
 			}
 		})
@@ -66,14 +65,18 @@ func TestSpacesThatCannotBeSwept(t *testing.T) {
 		many = append(many, fmt.Sprint(100+i))
 	}
 	for name, s := range map[string]Space{
-		"nothing":               {},
-		"only the baseline":     grid("32"),
-		"a value twice":         grid("16", "16"),
-		"a bundle twice":        {Bundles: []Bundle{{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}, {Name: "b", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
-		"two bundles, one name": {Bundles: []Bundle{{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}, {Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("2")}}}},
-		"a bundle as baseline":  {Bundles: []Bundle{{Name: "baseline", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
-		"a bundle unnamed":      {Bundles: []Bundle{{Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
-		"too many":              grid(many...),
+		"nothing":           {},
+		"only the baseline": grid("32"),
+		"a value twice":     grid("16", "16"),
+		"the same values twice": {Candidates: []Configuration{
+			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
+			{Name: "b", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
+		"two configurations, one name": {Candidates: []Configuration{
+			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
+			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("2")}}}},
+		"a configuration named baseline": {Candidates: []Configuration{{Name: "baseline", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
+		"a configuration without a name": {Candidates: []Configuration{{Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
+		"too many":                       grid(many...),
 	} {
 		if _, err := s.Configurations(); !errors.Is(err, ErrPlan) {
 			t.Errorf("%s: %v, want ErrPlan", name, err)

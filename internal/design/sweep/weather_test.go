@@ -71,9 +71,9 @@ func playIn(t *testing.T, w weather, truth func(int) float64, candidates int, rn
 	}
 	measure := w.begins(rng)
 	for r.stop == "" {
-		slot := r.slot()
-		c := slot.Configuration
-		run := Run{Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: c, Seconds: 75}
+		trial := r.trial()
+		c := trial.Configuration
+		run := Run{Block: trial.Block, Attempt: trial.Attempt, Position: trial.Position, Configuration: c, Seconds: 75}
 		run.Values = []float64{400 * truth(c) * math.Exp(measure(c))}
 		if err := r.advance(run); err != nil {
 			t.Fatal(err)

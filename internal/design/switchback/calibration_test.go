@@ -14,44 +14,44 @@ import (
 )
 
 // The simulation assumes noise. This computes the same figures from recordings, and compares the noise of
-// quads, on which the time of a verdict depends.
+// blocks, on which the time of a verdict depends.
 func TestRecordingsLieWithinTheSimulation(t *testing.T) {
 	var simulated []float64
 	clusters := slices.Concat(worlds(), recorded())
 	for i, w := range clusters {
-		simulated = append(simulated, w.quadSD(t, uint64(600+i)))
-		t.Logf("%-12s simulates %2.0f%% per second, φ %.2f, slow %4.1f%%, stalls %.1f%%: quads differ by %.1f%%",
+		simulated = append(simulated, w.blockSD(t, uint64(600+i)))
+		t.Logf("%-12s simulates %2.0f%% per second, φ %.2f, slow %4.1f%%, stalls %.1f%%: blocks differ by %.1f%%",
 			w.name, 100*w.cv, w.phi, 100*w.slow, 200*w.stalls, 100*simulated[i])
 	}
 	for i, r := range recordings(t) {
 		logs, stalled := r.logs()
 		w := r.calibrated()
-		quad, predicted := quadSD(r.cuts(t)...), w.quadSD(t, uint64(700+i))
+		block, predicted := blockSD(r.cuts(t)...), w.blockSD(t, uint64(700+i))
 		t.Logf("%s: %d rows, %.1f%% within windows, %d stalled", r.name, len(logs), 100*withinWindows(logs), stalled)
 		t.Logf("  autocorrelation%s", autocorrelations(logs))
-		t.Logf("  like %.1f%% per second, φ %.2f, slow %.1f%%, stalls %.2f%%: quads differ by %.1f%%, predicted %.1f%%",
-			100*w.cv, w.phi, 100*w.slow, 200*w.stalls, 100*quad, 100*predicted)
+		t.Logf("  like %.1f%% per second, φ %.2f, slow %.1f%%, stalls %.2f%%: blocks differ by %.1f%%, predicted %.1f%%",
+			100*w.cv, w.phi, 100*w.slow, 200*w.stalls, 100*block, 100*predicted)
 		t.Logf("  %s", r.cycles())
 		var quieter []string
 		for i, w := range clusters {
-			if simulated[i] <= quad {
+			if simulated[i] <= block {
 				quieter = append(quieter, w.name)
 			}
 		}
-		t.Logf("  clusters with quieter quads: %v", quieter)
-		if quad < slices.Min(simulated) || quad > slices.Max(simulated) {
-			t.Errorf("%s: quads differ by %.3f, outside of the simulated %.3f", r.name, quad, simulated)
+		t.Logf("  clusters with quieter blocks: %v", quieter)
+		if block < slices.Min(simulated) || block > slices.Max(simulated) {
+			t.Errorf("%s: blocks differ by %.3f, outside of the simulated %.3f", r.name, block, simulated)
 		}
-		if ratio := predicted / quad; ratio < 0.8 || ratio > 1.25 {
-			t.Errorf("%s: quads differ by %.3f, and by %.3f in a simulation with its noise", r.name, quad, predicted)
+		if ratio := predicted / block; ratio < 0.8 || ratio > 1.25 {
+			t.Errorf("%s: blocks differ by %.3f, and by %.3f in a simulation with its noise", r.name, block, predicted)
 		}
 	}
 }
 
-func (w world) quadSD(t *testing.T, seed uint64) float64 {
+func (w world) blockSD(t *testing.T, seed uint64) float64 {
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
-	return quadSD(w.session(t, 1, 2000, 0, window))
+	return blockSD(w.session(t, 1, 2000, 0, window))
 }
 
 func autocorrelations(logs []float64) (text string) {
@@ -93,10 +93,10 @@ func TestNoEffectInRecordings(t *testing.T) {
 	for i, r := range recordings(t) {
 		rng := rand.New(rand.NewPCG(2026, uint64(800+i)))
 		cuts := r.cuts(t)
-		quads := len(cuts[len(cuts)-1].Windows) / 4
+		blocks := len(cuts[len(cuts)-1].Windows) / 4
 		last := 0
 		for _, look := range quickLooks() {
-			if look/2 <= quads {
+			if look/2 <= blocks {
 				last = look
 			}
 		}
@@ -133,22 +133,22 @@ func differs(k stats.Contrast) bool {
 }
 
 // sessionAt returns a session at a random time and with a random order.
-func sessionAt(t *testing.T, rng *rand.Rand, cuts []Session, quads int) Session {
+func sessionAt(t *testing.T, rng *rand.Rand, cuts []Session, blocks int) Session {
 	t.Helper()
 	cut := cuts[rng.IntN(len(cuts))]
-	return part(t, cut, rng.IntN(len(cut.Windows)-4*quads+1), quads, rng.Uint64())
+	return part(t, cut, rng.IntN(len(cut.Windows)-4*blocks+1), blocks, rng.Uint64())
 }
 
 // plainEntry returns the entry of a session of one candidate without permutation tests, whose p-values are then 0.
 func plainEntry(t *testing.T, s Session) Entry {
 	t.Helper()
-	groups, err := s.groups()
+	blocks, err := s.blocks()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := Entry{Candidate: 1, Groups: len(groups), Void: len(groups) < 2}
-	if !e.Void {
-		k, err := effectOf(groups, 1)
+	e := Entry{Candidate: 1, Blocks: len(blocks), Invalid: len(blocks) < 2}
+	if !e.Invalid {
+		k, err := effectOf(blocks, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

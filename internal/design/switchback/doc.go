@@ -4,15 +4,15 @@
 //
 // Data flow one way:
 //
-//	Assign → the order of settings, in groups: quads, or rounds of several candidates
+//	Assign → the order of settings, in blocks
 //	→ Cut: windows without wash-out, from the switches and the clients' rows (one row for each second)
-//	→ Faults: windows that void their groups, chosen without their figures
+//	→ Faults: windows that invalidate their blocks, chosen without their figures
 //	→ Session.Entries: a session as one Entry for each candidate
 //	→ Judge: the verdict, from the entries of short and of long windows
 //
-// The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window), where A is the baseline and B
-// the candidate. In rounds it is the mean of B − A. Within a session of short windows, the noise of the estimate
-// is the variation between groups. The groups of one session do not show whether the effect differs between
+// The estimate is the mean over blocks of ½(ΣB − ΣA) of ln(figure of a window), where A is the baseline and B
+// the candidate. With several candidates, it is the mean of B − A. Within a session of short windows, the noise of the estimate
+// is the variation between blocks. The blocks of one session do not show whether the effect differs between
 // pools or hours, nor how a setting acts after a few seconds. So a verdict beyond the session uses Student's t
 // over sessions of long windows, each with one pair. Quick mode judges a single session of short windows
 // instead, at several looks.

@@ -21,8 +21,8 @@ const (
 const LeastSessions = stats.MinRuns
 
 // QuickLooks returns the numbers of pairs at which a session in quick mode is judged, up to and including the
-// given number. If that is not one of these numbers, the result is empty. A quad has two pairs. A round has one
-// pair for each candidate.
+// given number. If that is not one of these numbers, the result is empty. A block of one candidate has two pairs;
+// a block of several has one pair for each.
 func QuickLooks(last int) []int {
 	looks := quickLooks()
 	return looks[:slices.Index(looks, last)+1]
@@ -34,8 +34,8 @@ const LastLook = 60
 func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 
 // quickLevel returns the level for p-values at each look, for which the error over all looks is alpha. The
-// shares of alpha come from simulations of quads. With these shares, the error of rounds is below alpha,
-// because the same number of pairs takes more rounds than quads.
+// shares of alpha come from simulations of one candidate. With these shares, the error of several candidates is below
+// alpha, because the same number of pairs takes more blocks.
 //
 // Each of several candidates gets a part of alpha. Repeated looks inflate a small error relatively more than
 // a large one, so the shares are lower if that part is below 0.05 (TestLevelOfQuickLooks,
@@ -83,7 +83,7 @@ type Finding struct {
 	CarryOver, Unconfirmed, NeedsLong bool
 }
 
-// Judge returns the verdict on each candidate. Void entries do not count. short has at most one valid entry for
+// Judge returns the verdict on each candidate. Invalid entries do not count. short has at most one valid entry for
 // each candidate; in quick mode, its number of pairs is one of the QuickLooks. long has the entries of sessions
 // of long windows. If a candidate has enough of them, its verdict depends on them alone: short windows selected
 // the candidate, and speak of a few seconds.
@@ -130,7 +130,7 @@ func (q Question) check() error {
 }
 
 func validEntries(entries []Entry, candidate int) []Entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Void || e.Candidate != candidate })
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Invalid || e.Candidate != candidate })
 }
 
 // looks returns how often short windows are judged.
@@ -206,14 +206,14 @@ func (q Question) judgeShort(entries []Entry) ([]Finding, error) {
 }
 
 // short returns a candidate's effect in its session of short windows, with the p-values of the randomisation
-// test. Its noise is the variation between groups.
+// test. Its noise is the variation between blocks.
 func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.PValues, error) {
 	entries = validEntries(entries, candidate)
 	if len(entries) == 0 {
 		return stats.Contrast{Paired: true}, stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, nil
 	}
 	e := entries[0]
-	pairs := e.Groups
+	pairs := e.Blocks
 	if q.Candidates == 1 {
 		pairs *= 2
 	}
@@ -224,8 +224,8 @@ func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.P
 }
 
 func (e Entry) contrast() stats.Contrast {
-	n := float64(e.Groups)
-	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Groups, Paired: true}
+	n := float64(e.Blocks)
+	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Blocks, Paired: true}
 }
 
 // Contrast returns a candidate's effect from the valid entries of sessions of long windows. Its noise is the

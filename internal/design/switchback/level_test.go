@@ -11,7 +11,7 @@ import (
 )
 
 // In at most alpha of all sessions, the smallest p over all looks reaches the level of a look. This
-// holds for each number of looks, of quads and of rounds.
+// holds for each number of looks, and of blocks of one and of several candidates.
 func TestLevelOfQuickLooks(t *testing.T) {
 	const n = 100000
 	cases := []struct {
@@ -39,7 +39,7 @@ func TestLevelOfQuickLooks(t *testing.T) {
 		for i, last := range looks {
 			for j, c := range cases {
 				rate := below[i][j] / n
-				t.Logf("%d pairs in a group, last look %d, alpha %.3f of %d: %.3f%%", pairs, last, c.alpha, c.candidates, 100*rate)
+				t.Logf("%d pairs in a block, last look %d, alpha %.3f of %d: %.3f%%", pairs, last, c.alpha, c.candidates, 100*rate)
 				if rate > c.alpha+2*math.Sqrt(c.alpha/n) {
 					t.Errorf("looks up to %d err in %v, want at most %v", last, rate, c.alpha)
 				}
@@ -50,15 +50,15 @@ func TestLevelOfQuickLooks(t *testing.T) {
 
 // smallestPs returns the smallest p up to each look.
 func smallestPs(rng *rand.Rand, pairs int) (ps [6]float64) {
-	smallest, sum, squares, groups := 1.0, 0.0, 0.0, 0
+	smallest, sum, squares, blocks := 1.0, 0.0, 0.0, 0
 	for i, look := range QuickLooks(LastLook) {
-		for ; groups < look/pairs; groups++ {
+		for ; blocks < look/pairs; blocks++ {
 			x := rng.NormFloat64()
 			sum, squares = sum+x, squares+x*x
 		}
-		n := float64(groups)
+		n := float64(blocks)
 		sd := math.Sqrt((squares - sum*sum/n) / (n - 1))
-		k := stats.Contrast{LogRatio: sum / n, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: groups, Paired: true}
+		k := stats.Contrast{LogRatio: sum / n, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: blocks, Paired: true}
 		smallest = min(smallest, k.PGreater(0))
 		ps[i] = smallest
 	}
@@ -122,7 +122,7 @@ func (w world) familyRate(t *testing.T, seed uint64, n int, q Question, effects 
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
 	for range n {
-		for i, f := range w.rounds(t, q, effects) {
+		for i, f := range w.several(t, q, effects) {
 			if slices.Contains(wrong, f.Assessment.Verdict) && (!butFirst || i > 0) {
 				rate += 1 / float64(n)
 				break
@@ -132,23 +132,23 @@ func (w world) familyRate(t *testing.T, seed uint64, n int, q Question, effects 
 	return rate
 }
 
-// rounds plays a session of several candidates up to the look at which all are decided. Its entries lack
+// several plays a session of several candidates up to the look at which all are decided. Its entries lack
 // permutation tests, so the error rates are upper bounds.
-func (w *world) rounds(t *testing.T, q Question, effects []float64) (found []Finding) {
+func (w *world) several(t *testing.T, q Question, effects []float64) (found []Finding) {
 	t.Helper()
-	whole := w.roundsSession(t, q.Candidates, q.LastLook, effects)
+	whole := w.severalSession(t, q.Candidates, q.LastLook, effects)
 	for _, look := range QuickLooks(q.LastLook) {
-		groups, err := whole.firstPairs(look).groups()
+		blocks, err := whole.firstPairs(look).blocks()
 		if err != nil {
 			t.Fatal(err)
 		}
 		entries := make([]Entry, q.Candidates)
 		for c := range entries {
-			k, err := effectOf(groups, c+1)
+			k, err := effectOf(blocks, c+1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			entries[c] = Entry{Candidate: c + 1, Groups: look, Mean: k.mean, StdDev: k.sd}
+			entries[c] = Entry{Candidate: c + 1, Blocks: look, Mean: k.mean, StdDev: k.sd}
 		}
 		if found, err = Judge(q, entries, nil); err != nil {
 			t.Fatal(err)
@@ -160,21 +160,21 @@ func (w *world) rounds(t *testing.T, q Question, effects []float64) (found []Fin
 	return found
 }
 
-// roundsSession plays a session of rounds; a single candidate has quads.
-func (w *world) roundsSession(t *testing.T, candidates, pairs int, effects []float64) Session {
+// severalSession plays a session of several candidates, or of one.
+func (w *world) severalSession(t *testing.T, candidates, pairs int, effects []float64) Session {
 	t.Helper()
 	w.reset()
-	groups := pairs
+	blocks := pairs
 	if candidates == 1 {
-		groups = pairs / 2
+		blocks = pairs / 2
 	}
-	order, err := Assign(w.rng.Uint64(), 1, candidates, groups)
+	order, err := Assign(w.rng.Uint64(), 1, candidates, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Session{Number: 1, Seed: w.rng.Uint64(), Candidates: candidates, Order: order}
-	for _, g := range order {
-		for _, setting := range g {
+	for _, b := range order {
+		for _, setting := range b {
 			s.Windows = append(s.Windows, w.window(setting, effects[setting]))
 		}
 	}

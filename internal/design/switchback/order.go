@@ -11,48 +11,47 @@ import (
 // Baseline is the number of the baseline setting. Candidates are numbered from 1.
 const Baseline = 0
 
-// Group lists the settings of consecutive windows: a quad for one candidate, or a round for several
-// candidates.
-type Group []int
+// Block lists the settings of consecutive windows that count together. A block of one candidate has two windows of
+// each setting; a block of several candidates has one window of each setting.
+type Block []int
 
-// quads returns all orders of two windows of the baseline and two of the candidate. They are drawn with equal
-// probability. So one third of the second, third and fourth windows of quads follow a window with the same
+// pairOrders returns all orders of two windows of the baseline and two of the candidate. They are drawn with equal
+// probability. So one third of the second, third and fourth windows of blocks follow a window with the same
 // setting. These windows separate the after-effect of the previous setting from the effect of the current
 // setting.
-func quads() [6]Group {
-	return [6]Group{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
+func pairOrders() [6]Block {
+	return [6]Block{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
 }
 
-// Assign draws the order of settings of a session: quads for one candidate, or rounds for several candidates.
-// A round has each candidate and the baseline once. The same arguments give the same order.
-func Assign(seed, session uint64, candidates, groups int) ([]Group, error) {
-	if candidates < 1 || groups < 1 {
-		return nil, fmt.Errorf("%w: %d candidates in %d groups", stats.ErrParameter, candidates, groups)
+// Assign draws the order of settings of a session. The same arguments give the same order.
+func Assign(seed, session uint64, candidates, blocks int) ([]Block, error) {
+	if candidates < 1 || blocks < 1 {
+		return nil, fmt.Errorf("%w: %d candidates in %d blocks", stats.ErrParameter, candidates, blocks)
 	}
 	rng := rand.New(rand.NewPCG(seed, session)) //nolint:gosec // an experiment that can be replayed, not a secret
-	order := make([]Group, groups)
+	order := make([]Block, blocks)
 	for i := range order {
 		order[i] = draw(rng, candidates)
 	}
 	return order, nil
 }
 
-func draw(rng *rand.Rand, candidates int) Group {
+func draw(rng *rand.Rand, candidates int) Block {
 	if candidates == 1 {
-		return quads()[rng.IntN(len(quads()))]
+		return pairOrders()[rng.IntN(len(pairOrders()))]
 	}
 	return rng.Perm(candidates + 1)
 }
 
-// relabelled returns the possible orders of one candidate and the baseline in a group. The windows of other
+// relabelled returns the possible orders of one candidate and the baseline in a block. The windows of other
 // candidates keep their places.
-func relabelled(g Group, candidate int) []Group {
-	if !slices.ContainsFunc(g, func(s int) bool { return s > 1 }) && len(g) == 4 {
-		all := quads()
+func relabelled(b Block, candidate int) []Block {
+	if !slices.ContainsFunc(b, func(s int) bool { return s > 1 }) && len(b) == 4 {
+		all := pairOrders()
 		return all[:]
 	}
-	swapped := slices.Clone(g)
-	for i, s := range g {
+	swapped := slices.Clone(b)
+	for i, s := range b {
 		switch s {
 		case Baseline:
 			swapped[i] = candidate
@@ -60,5 +59,5 @@ func relabelled(g Group, candidate int) []Group {
 			swapped[i] = Baseline
 		}
 	}
-	return []Group{g, swapped}
+	return []Block{b, swapped}
 }

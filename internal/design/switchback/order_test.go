@@ -23,25 +23,25 @@ func TestAssign(t *testing.T) {
 			t.Errorf("%d candidates: the order is not that of seed and session", candidates)
 		}
 		seen := map[string]int{}
-		for _, g := range a {
+		for _, b := range a {
 			key := ""
-			for _, s := range g {
+			for _, s := range b {
 				key += string(rune('0' + s))
 			}
 			seen[key]++
-			sorted := slices.Sorted(slices.Values(g))
+			sorted := slices.Sorted(slices.Values(b))
 			want := []int{0, 0, 1, 1}
 			if candidates > 1 {
 				want = []int{0, 1, 2, 3, 4, 5}[:candidates+1]
 			}
 			if !slices.Equal(sorted, want) {
-				t.Fatalf("%d candidates: group %v", candidates, g)
+				t.Fatalf("%d candidates: block %v", candidates, b)
 			}
 		}
 		if candidates == 1 {
 			for key, n := range seen {
 				if len(seen) != 6 || n < 70 || n > 130 {
-					t.Errorf("quad %s is drawn %d times of 600", key, n)
+					t.Errorf("block %s is drawn %d times of 600", key, n)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func sessionOf(figures ...float64) Session {
 		setting := [4]int{0, 1, 1, 0}[i%4]
 		s.Windows = append(s.Windows, Window{Setting: setting, Figure: f, Early: f, Late: f})
 		if i%4 == 0 {
-			s.Order = append(s.Order, Group{0, 1, 1, 0})
+			s.Order = append(s.Order, Block{0, 1, 1, 0})
 		}
 	}
 	s.Faults = make([]bool, len(figures))
@@ -71,12 +71,12 @@ func TestEstimateAndExactTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Only one of 6⁴ orders results in as much.
-	if e := es[0]; math.Abs(e.Mean-math.Ln2) > 1e-6 || e.P.AnyGain != math.Round(1e4/1296.)/1e4 || e.P.Loss != 1 || e.Groups != 4 {
+	if e := es[0]; math.Abs(e.Mean-math.Ln2) > 1e-6 || e.P.AnyGain != math.Round(1e4/1296.)/1e4 || e.P.Loss != 1 || e.Blocks != 4 {
 		t.Errorf("entry %+v", e)
 	}
 	s.Faults[5] = true
-	if es, _ := s.Entries(stats.Criteria{MinimumEffect: 0.1}); es[0].Groups != 3 {
-		t.Errorf("a fault leaves %d quads, want 3", es[0].Groups)
+	if es, _ := s.Entries(stats.Criteria{MinimumEffect: 0.1}); es[0].Blocks != 3 {
+		t.Errorf("a fault leaves %d blocks, want 3", es[0].Blocks)
 	}
 	for i := range s.Windows {
 		s.Windows[i].Figure = 0
@@ -90,7 +90,7 @@ func TestEstimateAndExactTest(t *testing.T) {
 func TestWindowWithoutOperationsIsTheWorstFigure(t *testing.T) {
 	s := sessionOf(1, 2, 2, 1, 1, 2, 0, 1, 1, 2, 2, 1, 1, 2, 2, 1)
 	es, err := s.Entries(stats.Criteria{})
-	if err != nil || es[0].Void || es[0].Groups != 4 || math.Abs(es[0].Mean-math.Log(14.0/8)) > 1e-6 || es[0].StdDev < 0.2 {
+	if err != nil || es[0].Invalid || es[0].Blocks != 4 || math.Abs(es[0].Mean-math.Log(14.0/8)) > 1e-6 || es[0].StdDev < 0.2 {
 		t.Errorf("one window of eight stalled: %+v, %v", es, err)
 	}
 	for i, w := range s.Windows {
@@ -99,12 +99,12 @@ func TestWindowWithoutOperationsIsTheWorstFigure(t *testing.T) {
 		}
 	}
 	es, err = s.Entries(stats.Criteria{})
-	if err != nil || es[0].Void || es[0].Mean != round(-math.Log(slowest), 1e6) {
+	if err != nil || es[0].Invalid || es[0].Mean != round(-math.Log(slowest), 1e6) {
 		t.Errorf("all windows of the candidate stalled: %+v, %v", es, err)
 	}
 }
 
-func TestVoidsThatFollowASettingVoidTheSession(t *testing.T) {
+func TestFaultsThatFollowASettingInvalidateTheSession(t *testing.T) {
 	figures := slices.Repeat([]float64{1, 2, 2, 1}, 8)
 	s, even := sessionOf(figures...), sessionOf(figures...)
 	for i := range 4 {
@@ -112,10 +112,10 @@ func TestVoidsThatFollowASettingVoidTheSession(t *testing.T) {
 		even.Faults[4*i], even.Faults[4*i+1] = true, true
 	}
 	es, err := s.Entries(stats.Criteria{MinimumEffect: 0.1})
-	if err != nil || !es[0].Void {
+	if err != nil || !es[0].Invalid {
 		t.Errorf("8 faults of the candidate's windows and none of the baseline's: %+v, %v", es, err)
 	}
-	if es, err = even.Entries(stats.Criteria{}); err != nil || es[0].Void || es[0].Groups != 4 {
+	if es, err = even.Entries(stats.Criteria{}); err != nil || es[0].Invalid || es[0].Blocks != 4 {
 		t.Errorf("4 faults of each: %+v, %v", es, err)
 	}
 }
@@ -180,11 +180,11 @@ func TestCutAndFaults(t *testing.T) {
 
 func TestVerdictsAreLimited(t *testing.T) {
 	short := func(mean, late float64, p stats.PValues) []Entry {
-		return []Entry{{Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.01, Late: late, P: p}}
+		return []Entry{{Candidate: 1, Blocks: 4, Mean: mean, StdDev: 0.01, Late: late, P: p}}
 	}
 	sessions := func(n int, mean float64) (es []Entry) {
 		for i := range n {
-			es = append(es, Entry{Candidate: 1, Groups: 1, Mean: mean + 0.001*float64(i)})
+			es = append(es, Entry{Candidate: 1, Blocks: 1, Mean: mean + 0.001*float64(i)})
 		}
 		return es
 	}
@@ -221,7 +221,7 @@ func TestVerdictsAreLimited(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, f, c.want)
 		}
 	}
-	if _, err := Judge(question(true, 0.10), []Entry{{Candidate: 1, Groups: 5, StdDev: 1}}, nil); !errors.Is(err, stats.ErrParameter) {
+	if _, err := Judge(question(true, 0.10), []Entry{{Candidate: 1, Blocks: 5, StdDev: 1}}, nil); !errors.Is(err, stats.ErrParameter) {
 		t.Errorf("a look that was not planned: %v", err)
 	}
 }

@@ -17,12 +17,12 @@ func (q Question) SmallestProvable(window, session float64, pairs int) (float64,
 	if !q.Quick { // A session of long windows has one pair.
 		return stats.SmallestProvableRatio(q.longCriteria(), stats.Noise{StdDev: math.Hypot(window*math.Sqrt2, session) / math.Sqrt2}, q.MaxSessions)
 	}
-	groups, quad := pairs, window*math.Sqrt2
-	if q.Candidates == 1 { // A quad has two windows of each setting, and its figure is ½(ΣB − ΣA).
-		groups, quad = pairs/2, window
+	blocks, noise := pairs, window*math.Sqrt2
+	if q.Candidates == 1 { // The block has two windows of each setting, and its figure is ½(ΣB − ΣA).
+		blocks, noise = pairs/2, window
 	}
 	c := q.criteria()
 	// Holm's first step divides by the number of candidates.
 	c.Confidence = 1 - quickLevel(1-c.Confidence, q.Candidates, q.looks())/float64(q.Candidates)
-	return stats.SmallestProvableRatio(c, stats.Noise{StdDev: quad / math.Sqrt2}, groups)
+	return stats.SmallestProvableRatio(c, stats.Noise{StdDev: noise / math.Sqrt2}, blocks)
 }

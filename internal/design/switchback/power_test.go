@@ -21,15 +21,15 @@ func TestSmallestProvableShrinksWithWindowsAndSessions(t *testing.T) {
 		}
 		return ratio
 	}
-	short, rounds := q, q
-	short.LastLook, rounds.Candidates = 8, 2
+	short, several := q, q
+	short.LastLook, several.Candidates = 8, 2
 	if few, many := provable(short, 8), provable(q, 60); !(few > many && many > 1.1) {
 		t.Errorf("quick: %v with one look at 8 pairs, %v with looks up to 60", few, many)
 	}
 	if one, all := provable(short, 8), provable(q, 8); one >= all {
 		t.Errorf("8 pairs prove %v at their only look, %v at the first of six", one, all)
 	}
-	if one, two := provable(q, 60), provable(rounds, 60); one >= two {
+	if one, two := provable(q, 60), provable(several, 60); one >= two {
 		t.Errorf("60 pairs prove %v of one candidate, %v of two", one, two)
 	}
 	never := q

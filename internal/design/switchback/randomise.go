@@ -18,9 +18,9 @@ const tiny = 1e-12
 // least this gain, or loss, if the true ratio were exactly at the margin. The figures of the candidate are
 // first divided by that ratio. It enumerates the orders if they are at most exactOrders. Otherwise it draws
 // some at random, and the actual order counts as one more draw.
-func randomise(groups []group, candidate int, c stats.Criteria, rng *rand.Rand) stats.PValues {
-	more, less := shares(groups, candidate, 0, rng)
-	moreThan, lessThan := shares(groups, candidate, c.Gain(stats.Contrast{LogRatio: c.Margin()}).LogRatio, rng)
+func randomise(blocks []block, candidate int, c stats.Criteria, rng *rand.Rand) stats.PValues {
+	more, less := shares(blocks, candidate, 0, rng)
+	moreThan, lessThan := shares(blocks, candidate, c.Gain(stats.Contrast{LogRatio: c.Margin()}).LogRatio, rng)
 	if c.Direction == stats.LowerIsBetter {
 		more, less, moreThan, lessThan = less, more, lessThan, moreThan
 	}
@@ -29,10 +29,10 @@ func randomise(groups []group, candidate int, c stats.Criteria, rng *rand.Rand) 
 
 // shares returns the shares of orders in which the contrasts add up to at least, and to at most, the sum that
 // was seen, if the figures of the candidate were divided by exp(margin).
-func shares(groups []group, candidate int, margin float64, rng *rand.Rand) (more, less float64) {
-	cs := choices(groups, candidate, func(g group) []float64 {
-		adjusted := slices.Clone(g.figures)
-		for i, setting := range g.order {
+func shares(blocks []block, candidate int, margin float64, rng *rand.Rand) (more, less float64) {
+	cs := choices(blocks, candidate, func(b block) []float64 {
+		adjusted := slices.Clone(b.figures)
+		for i, setting := range b.order {
 			if setting == candidate {
 				adjusted[i] *= math.Exp(-margin)
 			}
@@ -72,13 +72,13 @@ func shares(groups []group, candidate int, margin float64, rng *rand.Rand) (more
 }
 
 // each calls a function with the sum of contrasts of each possible order.
-func each(groups []choice, sum float64, count func(float64)) {
-	if len(groups) == 0 {
+func each(blocks []choice, sum float64, count func(float64)) {
+	if len(blocks) == 0 {
 		count(sum)
 		return
 	}
-	for _, x := range groups[0].all {
-		each(groups[1:], sum+x, count)
+	for _, x := range blocks[0].all {
+		each(blocks[1:], sum+x, count)
 	}
 }
 
@@ -105,8 +105,8 @@ func score(seen float64, drawn func() float64) float64 {
 // lateScore tests whether the difference between late and early halves of windows depends on the setting, and
 // returns a normal score. The difference does depend on the setting if a setting takes effect only after the
 // wash-out.
-func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
-	cs := choices(groups, candidate, func(g group) []float64 { return g.late })
+func lateScore(blocks []block, candidate int, rng *rand.Rand) float64 {
+	cs := choices(blocks, candidate, func(b block) []float64 { return b.late })
 	seen := 0.0
 	for _, c := range cs {
 		seen += c.seen
@@ -123,19 +123,19 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 // lagScore tests whether the previous setting affects the figure of a window, and returns a normal score. It
 // first subtracts the estimated effect of the current setting from the figures. It then fits the effects of
 // the current and of the previous setting, for the actual order and for each drawn order.
-func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
+func lagScore(blocks []block, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
-	if k, err := effectOf(groups, candidate); err == nil {
+	if k, err := effectOf(blocks, candidate); err == nil {
 		effect = k.mean
 	}
-	logs, orders, drawn := make([][]float64, len(groups)), make([]Group, len(groups)), make([]Group, len(groups))
-	could := make([][]Group, len(groups))
-	for i, g := range groups {
-		could[i] = relabelled(g.order, candidate)
-		logs[i], orders[i] = make([]float64, len(g.figures)), g.order
-		least := stat.Mean(g.figures, nil) / slowest // A window without operations has no logarithm.
-		for j, y := range g.figures {
-			logs[i][j] = math.Log(max(y, least, math.SmallestNonzeroFloat64)) - effect/2*sign(g.order[j], candidate)
+	logs, orders, drawn := make([][]float64, len(blocks)), make([]Block, len(blocks)), make([]Block, len(blocks))
+	could := make([][]Block, len(blocks))
+	for i, b := range blocks {
+		could[i] = relabelled(b.order, candidate)
+		logs[i], orders[i] = make([]float64, len(b.figures)), b.order
+		least := stat.Mean(b.figures, nil) / slowest // A window without operations has no logarithm.
+		for j, y := range b.figures {
+			logs[i][j] = math.Log(max(y, least, math.SmallestNonzeroFloat64)) - effect/2*sign(b.order[j], candidate)
 		}
 	}
 	return score(lag(orders, logs, candidate), func() float64 {
@@ -157,9 +157,9 @@ func sign(setting, candidate int) float64 {
 }
 
 // lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and the
-// current setting, within groups. If the order does not determine the coefficient, lag returns 0. It omits
-// the first window of each group, because the window before it is in another group, which may be void.
-func lag(orders []Group, logs [][]float64, candidate int) float64 {
+// current setting, within blocks. If the order does not determine the coefficient, lag returns 0. It omits
+// the first window of each block, because the window before it is in another block, which may be invalid.
+func lag(orders []Block, logs [][]float64, candidate int) float64 {
 	var yc, yp, cc, pp, cp float64
 	for i, order := range orders {
 		var my, mc, mp float64
@@ -179,9 +179,9 @@ func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	return (yp*cc - yc*cp) / det
 }
 
-// voidsDiffer reports whether faults hit some settings more often than chance allows, at a level of 5%. It
-// compares the actual order with random orders of the settings within groups.
-func (s Session) voidsDiffer() bool {
+// faultsDiffer reports whether faults hit some settings more often than chance allows, at a level of 5%. It
+// compares the actual order with random orders of the settings within blocks.
+func (s Session) faultsDiffer() bool {
 	rng := s.rng(4)
 	seen := s.unevenness(s.Order)
 	if seen == 0 {
@@ -189,10 +189,10 @@ func (s Session) voidsDiffer() bool {
 	}
 	as := 1
 	for range draws {
-		shuffled := make([]Group, len(s.Order))
-		for i, g := range s.Order {
-			shuffled[i] = append(Group(nil), g...)
-			rng.Shuffle(len(g), func(a, b int) { shuffled[i][a], shuffled[i][b] = shuffled[i][b], shuffled[i][a] })
+		shuffled := make([]Block, len(s.Order))
+		for i, b := range s.Order {
+			shuffled[i] = append(Block(nil), b...)
+			rng.Shuffle(len(b), func(a, b int) { shuffled[i][a], shuffled[i][b] = shuffled[i][b], shuffled[i][a] })
 		}
 		if s.unevenness(shuffled) >= seen-tiny {
 			as++
@@ -203,11 +203,11 @@ func (s Session) voidsDiffer() bool {
 
 // unevenness returns the sum over settings of the squared number of faults. Since the total number of faults
 // does not depend on the order, a larger sum means more uneven faults.
-func (s Session) unevenness(order []Group) float64 {
+func (s Session) unevenness(order []Block) float64 {
 	counts := make([]float64, s.Candidates+1)
 	index := 0
-	for _, g := range order {
-		for _, setting := range g {
+	for _, b := range order {
+		for _, setting := range b {
 			if index < len(s.Faults) && s.Faults[index] {
 				counts[setting]++
 			}

@@ -188,23 +188,23 @@ func (r recording) cuts(t *testing.T) (all []Session) {
 }
 
 // part assigns a random order to windows of a recording, from one window on.
-func part(t *testing.T, session Session, from, quads int, seed uint64) Session {
+func part(t *testing.T, session Session, from, blocks int, seed uint64) Session {
 	t.Helper()
-	order, err := Assign(seed, 1, 1, quads)
+	order, err := Assign(seed, 1, 1, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Session{Number: 1, Seed: seed, Candidates: 1, Order: order}
-	s.Windows, s.Faults = slices.Clone(session.Windows[from:from+4*quads]), session.Faults[from:from+4*quads]
+	s.Windows, s.Faults = slices.Clone(session.Windows[from:from+4*blocks]), session.Faults[from:from+4*blocks]
 	for i, setting := range slices.Concat(order...) {
 		s.Windows[i].Setting = setting
 	}
 	return s
 }
 
-// quadSD returns the standard deviation of the effect in quads of consecutive windows, over all orders.
+// blockSD returns the standard deviation of the effect in blocks of consecutive windows, over all orders.
 // Without a true effect, its mean is 0.
-func quadSD(sessions ...Session) float64 {
+func blockSD(sessions ...Session) float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range sessions {
 		for index := 0; index+4 <= len(s.Windows); index++ {
@@ -217,7 +217,7 @@ func quadSD(sessions ...Session) float64 {
 			if len(logs) < 4 {
 				continue
 			}
-			for _, order := range quads() {
+			for _, order := range pairOrders() {
 				x := contrast(order, logs, 1)
 				sum, n = sum+x*x, n+1
 			}

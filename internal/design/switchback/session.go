@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// exactOrders is the maximum number of orders that are enumerated: all orders of four quads. If the
+	// exactOrders is the maximum number of orders that are enumerated: all orders of four blocks of one candidate. If the
 	// orders are more, some are drawn at random.
 	exactOrders = 6 * 6 * 6 * 6
 	draws       = 9999
@@ -22,7 +22,7 @@ type Session struct {
 	Number     int      `json:"number"`
 	Seed       uint64   `json:"seed"` // for the draws of randomisation tests
 	Candidates int      `json:"candidates"`
-	Order      []Group  `json:"order"`
+	Order      []Block  `json:"order"`
 	Windows    []Window `json:"windows"`
 	Faults     []bool   `json:"faults"` // one for each window
 	// Long is the candidate of a session of long windows, which compares one candidate with the baseline; 0
@@ -33,14 +33,14 @@ type Session struct {
 // Entry is the ledger's record of one candidate in one session.
 type Entry struct {
 	Candidate int
-	Groups    int     // valid quads, rounds, or pairs of long windows
+	Blocks    int     // valid blocks; a pair of long windows is one
 	Mean      float64 // ln(mean of the candidate ÷ mean of the baseline); in entries from Levels, ln(mean)
-	StdDev    float64 // standard deviation between groups, to first order; 0 for a session of long windows
+	StdDev    float64 // standard deviation between blocks, to first order; 0 for a session of long windows
 	// P has the p-values of the randomisation test. They are 1 in a session of long windows.
-	P    stats.PValues
-	Late float64 // difference between late and early halves of windows, as a normal score
-	Lag  float64 // effect of the previous setting, as a normal score
-	Void bool
+	P       stats.PValues
+	Late    float64 // difference between late and early halves of windows, as a normal score
+	Lag     float64 // effect of the previous setting, as a normal score
+	Invalid bool
 }
 
 // slowest is the largest ratio, or its reciprocal, that an entry has. If no operation of a setting finished in
@@ -48,22 +48,22 @@ type Entry struct {
 const slowest = 1000
 
 // Entries summarizes a session, with one entry for each candidate, or only one for a session of long windows.
-// All entries are void if too few groups are valid, or if faults hit some settings more often than chance
+// All entries are invalid if too few blocks are valid, or if faults hit some settings more often than chance
 // allows.
 //
 // Means are arithmetic, so a window in which no operation finished has the figure 0 and counts like any other.
 // If no operation finished with either setting, there is no ratio, and the error wraps stats.ErrStalled.
 func (s Session) Entries(c stats.Criteria) ([]Entry, error) {
-	return s.entries(func(groups []group, candidate int) (Entry, error) {
-		k, err := effectOf(groups, candidate)
+	return s.entries(func(blocks []block, candidate int) (Entry, error) {
+		k, err := effectOf(blocks, candidate)
 		if err != nil {
 			return Entry{}, err
 		}
 		e := Entry{Mean: round(k.mean, 1e6), StdDev: round(k.sd, 1e6), P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}}
 		if s.Long == 0 {
-			e.P = randomise(groups, candidate, c, s.rng(1))
-			e.Late = round(lateScore(groups, candidate, s.rng(2)), 100)
-			e.Lag = round(lagScore(groups, candidate, s.rng(3)), 100)
+			e.P = randomise(blocks, candidate, c, s.rng(1))
+			e.Late = round(lateScore(blocks, candidate, s.rng(2)), 100)
+			e.Lag = round(lagScore(blocks, candidate, s.rng(3)), 100)
 		}
 		return e, nil
 	})
@@ -72,32 +72,32 @@ func (s Session) Entries(c stats.Criteria) ([]Entry, error) {
 // Levels returns entries for limits on a figure itself, not on its ratio to the baseline's. Each entry has
 // ln(mean of a candidate's windows), and no test results.
 func (s Session) Levels() ([]Entry, error) {
-	return s.entries(func(groups []group, candidate int) (Entry, error) {
+	return s.entries(func(blocks []block, candidate int) (Entry, error) {
 		var figures []float64
-		for _, g := range groups {
-			figures = append(figures, meanOf(g.order, g.figures, candidate))
+		for _, b := range blocks {
+			figures = append(figures, meanOf(b.order, b.figures, candidate))
 		}
 		k, err := levelOf(figures)
 		return Entry{Mean: round(k.mean, 1e6), StdDev: round(k.sd, 1e6), P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}}, err
 	})
 }
 
-// Figures returns the figures of a setting's windows in valid groups.
+// Figures returns the figures of a setting's windows in valid blocks.
 func (s Session) Figures(setting int) ([]float64, error) {
-	groups, err := s.groups()
+	blocks, err := s.blocks()
 	var figures []float64
-	for _, g := range groups {
-		for i, window := range g.order {
+	for _, b := range blocks {
+		for i, window := range b.order {
 			if window == setting {
-				figures = append(figures, g.figures[i])
+				figures = append(figures, b.figures[i])
 			}
 		}
 	}
 	return figures, err
 }
 
-func (s Session) entries(summarise func([]group, int) (Entry, error)) ([]Entry, error) {
-	groups, err := s.groups()
+func (s Session) entries(summarise func([]block, int) (Entry, error)) ([]Entry, error) {
+	blocks, err := s.blocks()
 	if err != nil {
 		return nil, err
 	}
@@ -108,28 +108,28 @@ func (s Session) entries(summarise func([]group, int) (Entry, error)) ([]Entry, 
 	if s.Long > 0 {
 		least, candidates = 1, []int{s.Long}
 	}
-	void := s.Long == 0 && s.voidsDiffer() || len(groups) < least
+	invalid := s.Long == 0 && s.faultsDiffer() || len(blocks) < least
 	entries := make([]Entry, len(candidates))
 	for i, candidate := range candidates {
-		if !void {
-			if entries[i], err = summarise(groups, candidate); err != nil {
+		if !invalid {
+			if entries[i], err = summarise(blocks, candidate); err != nil {
 				return nil, err
 			}
 		}
-		entries[i].Candidate, entries[i].Groups, entries[i].Void = candidate, len(groups), void
+		entries[i].Candidate, entries[i].Blocks, entries[i].Invalid = candidate, len(blocks), invalid
 	}
 	return entries, nil
 }
 
-// estimate is a logarithm with its standard deviation between groups.
+// estimate is a logarithm with its standard deviation between blocks.
 type estimate struct{ mean, sd float64 }
 
-// effectOf returns ln(mean of the candidate ÷ mean of the baseline) over groups. Its standard deviation is that
-// of the groups' contributions, to first order (the delta method).
-func effectOf(groups []group, candidate int) (estimate, error) {
+// effectOf returns ln(mean of the candidate ÷ mean of the baseline) over blocks. Its standard deviation is that
+// of the blocks' contributions, to first order (the delta method).
+func effectOf(blocks []block, candidate int) (estimate, error) {
 	var changed, base []float64
-	for _, g := range groups {
-		changed, base = append(changed, meanOf(g.order, g.figures, candidate)), append(base, meanOf(g.order, g.figures, Baseline))
+	for _, b := range blocks {
+		changed, base = append(changed, meanOf(b.order, b.figures, candidate)), append(base, meanOf(b.order, b.figures, Baseline))
 	}
 	a, b := stat.Mean(changed, nil), stat.Mean(base, nil)
 	if a == 0 && b == 0 {
@@ -160,8 +160,8 @@ func levelOf(figures []float64) (estimate, error) {
 	return k, nil
 }
 
-// meanOf returns the mean figure of a setting's windows in a group.
-func meanOf(order Group, figures []float64, setting int) float64 {
+// meanOf returns the mean figure of a setting's windows in a block.
+func meanOf(order Block, figures []float64, setting int) float64 {
 	sum, n := 0.0, 0.0
 	for i, s := range order {
 		if s == setting {
@@ -177,68 +177,68 @@ func (s Session) rng(stream uint64) *rand.Rand {
 
 func round(x, unit float64) float64 { return math.Round(x*unit) / unit }
 
-// group is a valid group with its figures.
-type group struct {
-	order   Group
+// block is a valid block with its figures.
+type block struct {
+	order   Block
 	figures []float64
-	late    []float64 // late − early, in units of the group's mean figure
+	late    []float64 // late − early, in units of the block's mean figure
 }
 
-// groups returns the complete groups without a fault.
-func (s Session) groups() ([]group, error) {
+// blocks returns the complete blocks without a fault.
+func (s Session) blocks() ([]block, error) {
 	if len(s.Faults) != len(s.Windows) || s.Candidates < 1 {
 		return nil, fmt.Errorf("%w: %d windows, %d faults, %d candidates", stats.ErrParameter, len(s.Windows), len(s.Faults), s.Candidates)
 	}
-	var out []group
+	var out []block
 	index := 0
 	for _, order := range s.Order {
 		if index+len(order) > len(s.Windows) {
-			break // The session ended before this group was complete.
+			break // The session ended before this block was complete.
 		}
-		g, ok, err := s.group(order, index)
+		b, ok, err := s.block(order, index)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			out = append(out, g)
+			out = append(out, b)
 		}
 		index += len(order)
 	}
 	return out, nil
 }
 
-func (s Session) group(order Group, index int) (group, bool, error) {
-	g, counts := group{order: order}, true
+func (s Session) block(order Block, index int) (block, bool, error) {
+	b, counts := block{order: order}, true
 	for i, setting := range order {
 		w := s.Windows[index+i]
 		if w.Setting != setting {
-			return g, false, fmt.Errorf("%w: window %d has setting %d, not %d", stats.ErrParameter, index+i, w.Setting, setting)
+			return b, false, fmt.Errorf("%w: window %d has setting %d, not %d", stats.ErrParameter, index+i, w.Setting, setting)
 		}
 		counts = counts && !s.Faults[index+i]
 	}
 	if !counts {
-		return g, false, nil
+		return b, false, nil
 	}
 	windows := s.Windows[index : index+len(order)]
 	for i, w := range windows {
 		if !(w.Figure >= 0 && w.Early >= 0 && w.Late >= 0) || math.IsInf(w.Figure+w.Early+w.Late, 1) {
-			return g, false, &stats.ValueError{What: "window", Index: index + i, Value: w.Figure, Want: "finite, and at least 0"}
+			return b, false, &stats.ValueError{What: "window", Index: index + i, Value: w.Figure, Want: "finite, and at least 0"}
 		}
-		g.figures = append(g.figures, w.Figure)
+		b.figures = append(b.figures, w.Figure)
 	}
-	level := stat.Mean(g.figures, nil)
+	level := stat.Mean(b.figures, nil)
 	for _, w := range windows {
 		if level > 0 {
 			w.Late, w.Early = w.Late/level, w.Early/level
 		}
-		g.late = append(g.late, w.Late-w.Early)
+		b.late = append(b.late, w.Late-w.Early)
 	}
-	return g, true, nil
+	return b, true, nil
 }
 
-// contrast returns the mean of a candidate's values minus the mean of the baseline's values. In a quad it is
-// ½(ΣB − ΣA), where A is the baseline and B the candidate.
-func contrast(order Group, values []float64, candidate int) float64 {
+// contrast returns the mean of a candidate's values minus the mean of the baseline's values. In a block of one
+// candidate it is ½(ΣB − ΣA), where A is the baseline and B the candidate.
+func contrast(order Block, values []float64, candidate int) float64 {
 	var sum, n [2]float64
 	for i, setting := range order {
 		switch setting {
@@ -251,19 +251,19 @@ func contrast(order Group, values []float64, candidate int) float64 {
 	return sum[1]/n[1] - sum[0]/n[0]
 }
 
-// choice has the contrast of a group, and its contrasts under all possible orders.
+// choice has the contrast of a block, and its contrasts under all possible orders.
 type choice struct {
 	seen float64
 	all  []float64
 }
 
-// choices returns the choices of groups. The given function has to return one value for each window of a group.
-func choices(groups []group, candidate int, values func(group) []float64) []choice {
-	out := make([]choice, len(groups))
-	for i, g := range groups {
-		v := values(g)
-		out[i].seen = contrast(g.order, v, candidate)
-		for _, order := range relabelled(g.order, candidate) {
+// choices returns the choices of blocks. The given function has to return one value for each window of a block.
+func choices(blocks []block, candidate int, values func(block) []float64) []choice {
+	out := make([]choice, len(blocks))
+	for i, b := range blocks {
+		v := values(b)
+		out[i].seen = contrast(b.order, v, candidate)
+		for _, order := range relabelled(b.order, candidate) {
 			out[i].all = append(out[i].all, contrast(order, v, candidate))
 		}
 	}

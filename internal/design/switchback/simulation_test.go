@@ -125,16 +125,16 @@ func (w *world) reset() {
 }
 
 // session returns a session with windows of a length, such as 10 s, of which three tenths are wash-out.
-func (w *world) session(t *testing.T, number, quads int, effect float64, window time.Duration) Session {
+func (w *world) session(t *testing.T, number, blocks int, effect float64, window time.Duration) Session {
 	t.Helper()
-	order, err := Assign(w.rng.Uint64(), uint64(number), 1, quads)
+	order, err := Assign(w.rng.Uint64(), uint64(number), 1, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Session{Number: number, Seed: w.rng.Uint64(), Candidates: 1, Order: order}
 	w.reset()
-	for _, g := range order {
-		for _, setting := range g {
+	for _, b := range order {
+		for _, setting := range b {
 			washOut := int(window.Seconds()) * 3 / 10
 			for range washOut {
 				w.second(setting, effect)
@@ -161,9 +161,9 @@ func (w *world) session(t *testing.T, number, quads int, effect float64, window 
 func (w *world) long(t *testing.T, number int, effect float64, length int) Entry {
 	t.Helper()
 	w.reset()
-	s := Session{Number: number, Candidates: 1, Long: 1, Order: []Group{{0, 1}}, Faults: make([]bool, 2)}
+	s := Session{Number: number, Candidates: 1, Long: 1, Order: []Block{{0, 1}}, Faults: make([]bool, 2)}
 	if number%2 == 0 {
-		s.Order[0] = Group{1, 0}
+		s.Order[0] = Block{1, 0}
 	}
 	for _, setting := range s.Order[0] {
 		win := Window{Setting: setting}
@@ -460,7 +460,7 @@ func TestSimulatedCarryOverAlarms(t *testing.T) {
 			}
 			alarms := 0
 			for range n {
-				s := w.roundsSession(t, candidates, looks[len(looks)-1], make([]float64, candidates+1))
+				s := w.severalSession(t, candidates, looks[len(looks)-1], make([]float64, candidates+1))
 				for _, pairs := range looks {
 					es, err := s.firstPairs(pairs).Entries(q.Criteria)
 					if err != nil {

@@ -16,7 +16,7 @@ type Switch struct {
 	Sent         time.Duration `json:"sentNanoseconds"`         // when the command was sent to Ceph
 	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph answered
 	Ended        time.Duration `json:"endedNanoseconds"`        // when the window ended
-	Proven       bool          `json:"proven"`                  // the setting has a proof in a window of this group
+	Proven       bool          `json:"proven"`                  // the setting has a proof in a window of this block
 }
 
 // Client has the time spans of one client's rows, in order, and the offset of its clock. A row is the
@@ -166,8 +166,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 }
 
 // Faults reports which windows are invalid: not proven, switched slowly, not covered, or disturbed. It does
-// not use figures, so it cannot select windows by their results. If one window of a group (a quad or a round)
-// is invalid, no window of the group counts.
+// not use figures, so it cannot select windows by their results. If one window of a block is
+// invalid, no window of the block counts.
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {

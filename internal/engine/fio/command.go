@@ -90,7 +90,7 @@ func (f *phase) Datasets(p place.Place) []load.Dataset {
 	}
 	var datasets []load.Dataset
 	known := map[string]bool{}
-	for _, s := range f.slots(p) {
+	for _, s := range f.clones(p) {
 		dataset := s.data.Dataset()
 		if !known[dataset.Key] {
 			known[dataset.Key] = true
@@ -105,9 +105,9 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 	if err := errors.Join(f.validate(p), run.Validate()); err != nil {
 		return task.Task{}, err
 	}
-	slots := f.slots(p)
+	clones := f.clones(p)
 	var steps []task.Command
-	for _, s := range slots {
+	for _, s := range clones {
 		if s.size < s.job.block {
 			return task.Task{}, fmt.Errorf("job %s: blocks of %d bytes must not be larger than the %d bytes that each copy works on",
 				s.job.name, s.job.block, s.size)
@@ -116,10 +116,10 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 			steps = append(steps, step)
 		}
 	}
-	measure := f.measurement(p, run, slots)
+	measure := f.measurement(p, run, clones)
 	if f.openLoop() {
 		var err error
-		if measure, err = f.generate(p, run, slots); err != nil {
+		if measure, err = f.generate(p, run, clones); err != nil {
 			return task.Task{}, err
 		}
 	}
@@ -132,9 +132,9 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 }
 
 // measurement returns the measurement of a closed loop, with fio.
-func (f *phase) measurement(p place.Place, run load.Run, slots []slot) *task.Measurement {
-	argv := f.globalOptions(p, run, slots)
-	for i, s := range slots {
+func (f *phase) measurement(p place.Place, run load.Run, clones []clone) *task.Measurement {
+	argv := f.globalOptions(p, run, clones)
+	for i, s := range clones {
 		argv = append(argv, s.options(seed(run.ID, p.Client, i))...)
 	}
 	made := &task.Measurement{Command: task.Command{Argv: argv}, Format: JSONFormat, OutputFile: run.ID + ".json", LogPrefix: run.ID}
@@ -145,7 +145,7 @@ func (f *phase) measurement(p place.Place, run load.Run, slots []slot) *task.Mea
 }
 
 // globalOptions returns fio's command with the options of fio itself and those that all sections share.
-func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []string {
+func (f *phase) globalOptions(p place.Place, run load.Run, clones []clone) []string {
 	engine, _ := f.engineName(p)
 	argv := append(reportOptions(run),
 		"--name=global", "--ioengine="+engine, "--group_reporting=1",
@@ -158,7 +158,7 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 		"--lat_percentiles=1", "--clat_percentiles=0")
 	argv = append(argv,
 		"--write_bw_log="+run.ID, "--write_iops_log="+run.ID, "--write_lat_log="+run.ID, "--log_avg_msec=1000", "--per_job_logs=1")
-	argv = append(argv, slots[0].data.EngineOptions()...)
+	argv = append(argv, clones[0].data.EngineOptions()...)
 	for _, option := range []struct {
 		name  string
 		value int32

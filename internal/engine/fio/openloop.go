@@ -139,7 +139,7 @@ func (f *phase) openLoop() bool {
 }
 
 // generate returns the measurement of an open loop.
-func (f *phase) generate(p place.Place, run load.Run, slots []slot) (*task.Measurement, error) {
+func (f *phase) generate(p place.Place, run load.Run, clones []clone) (*task.Measurement, error) {
 	engine, _ := f.engineName(p)
 	l := &openloop.Load{
 		Engine: openloop.Engine(engine), Sync: syncName(f.spec.Sync), RampSeconds: f.ramp, Seconds: f.seconds,
@@ -152,7 +152,7 @@ func (f *phase) generate(p place.Place, run load.Run, slots []slot) (*task.Measu
 		l.User, l.Pool = p.CephUser, p.ObjectPool()
 	case prefill.File, prefill.Device:
 	}
-	for i, s := range slots {
+	for i, s := range clones {
 		c := openloop.Copy{
 			Target: s.data.Target(s.part), Offset: s.offset, Size: s.size, Reads: s.job.reads, Writes: s.job.writes, Random: s.job.random,
 			Blocks: []openloop.Block{{Bytes: s.job.block, Weight: 1}}, IOPS: float64(s.job.operations), BytesPerSecond: float64(s.job.bandwidth),

@@ -142,8 +142,8 @@ func randomOptions(spec v1alpha1.Fio) ([]string, error) {
 	return options, nil
 }
 
-// slot is one copy of a job, and the data that it uses.
-type slot struct {
+// clone is one copy of a job, and the data that it uses.
+type clone struct {
 	job          section
 	copy         int
 	data         prefill.Set
@@ -152,7 +152,7 @@ type slot struct {
 	objects      int64 // number of objects; 0 for another medium
 }
 
-// slots returns the copies of all jobs.
+// clones returns the copies of all jobs.
 //
 // Each copy that writes has its own part of the data. All copies that only read share one part. Sequential
 // readers divide this part into stretches: if all read the same stretch, all but the first would find the
@@ -161,7 +161,7 @@ type slot struct {
 //   - Sequential readers of objects have one part each.
 //   - An image that all clients share is one part. Each sequential copy of each client has its own stretch of
 //     the image, and each random copy uses all of it.
-func (f *phase) slots(p place.Place) []slot {
+func (f *phase) clones(p place.Place) []clone {
 	readers, writers := 0, 0
 	for _, job := range f.jobs {
 		switch {
@@ -171,11 +171,11 @@ func (f *phase) slots(p place.Place) []slot {
 			readers += job.copies
 		}
 	}
-	var slots []slot
+	var clones []clone
 	reader, writer := 0, 0
 	for _, job := range f.jobs {
 		for i := range job.copies {
-			s := slot{job: job, copy: i, data: prefill.Set{
+			s := clone{job: job, copy: i, data: prefill.Set{
 				Place: p, Medium: f.medium(p), Use: prefill.Read, Parts: 1,
 				CompressiblePercent: f.spec.CompressiblePercent, BlockBytes: f.largestBlock(),
 			}}
@@ -189,10 +189,10 @@ func (f *phase) slots(p place.Place) []slot {
 				s.share(reader, readers, false)
 				reader++
 			}
-			slots = append(slots, s)
+			clones = append(clones, s)
 		}
 	}
-	return slots
+	return clones
 }
 
 // largestBlock returns the size of the largest block of all jobs. Objects of at least that size suit all
@@ -205,9 +205,9 @@ func (f *phase) largestBlock() int64 {
 	return largest
 }
 
-// share gives the slot the i-th of n shares of the data. The share is a part, or a stretch of a common part.
+// share gives the clone the i-th of n shares of the data. The share is a part, or a stretch of a common part.
 // A random copy without its own part gets the whole common part.
-func (s *slot) share(i, n int, writes bool) {
+func (s *clone) share(i, n int, writes bool) {
 	shared := s.data.Medium == prefill.Image && s.data.Place.Image.Shared
 	if writes {
 		s.data.Use = prefill.Write
@@ -229,7 +229,7 @@ func (s *slot) share(i, n int, writes bool) {
 // limit sets offset and size to the i-th stretch of the given length. It rounds the length down to whole
 // blocks, and limits the size to that of the phase, if the phase sets one. A copy that works on objects gets at
 // least one whole object, even if the phase sets a smaller size.
-func (s *slot) limit(i, length int64) {
+func (s *clone) limit(i, length int64) {
 	length -= length % s.job.block
 	s.offset = s.data.OffsetBytes(s.part) + i*length
 	s.size = length
@@ -244,7 +244,7 @@ func (s *slot) limit(i, length int64) {
 
 // options returns the options of the copy, which is a section of fio. The section's name begins with "job-",
 // because fio applies the options of a section whose name begins with "global" to all sections.
-func (s *slot) options(seed uint32) []string {
+func (s *clone) options(seed uint32) []string {
 	argv := append([]string{"--name=job-" + s.job.name + "-" + strconv.Itoa(s.copy)}, s.job.options...)
 	argv = append(argv, s.data.Options(s.part)...)
 	if s.data.Medium == prefill.Objects {
@@ -264,7 +264,7 @@ func (s *slot) options(seed uint32) []string {
 }
 
 // check returns the command, if any, that must succeed before the copy is measured.
-func (s *slot) check() (task.Command, bool) {
+func (s *clone) check() (task.Command, bool) {
 	switch {
 	case s.data.Medium == prefill.Objects:
 		return s.data.CheckObjects(s.part), true
@@ -276,8 +276,8 @@ func (s *slot) check() (task.Command, bool) {
 
 // seed derives fio's random seed from the run, the client and the copy. Different runs hardly ever have the
 // same seed.
-func seed(run string, client, slot int) uint32 {
+func seed(run string, client, clone int) uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, slot) // Writing to a hash never fails.
+	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, clone) // Writing to a hash never fails.
 	return h.Sum32()
 }

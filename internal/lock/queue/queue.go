@@ -16,6 +16,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 )
 
@@ -29,6 +30,9 @@ type Place struct {
 	// Restores reports that the object will restore orphaned settings. Benchmarks wait for that restore, so
 	// benchmarks are never ahead of this object.
 	Restores bool
+	// Still reports that the object has only waited since it looked whether it can run, and that nobody has changed what it
+	// should do since. After a restart of the manager, the reason Queued says that it has looked.
+	Still bool
 	// Loss says that the object does not end because a node is lost; "" otherwise.
 	Loss string
 }
@@ -82,7 +86,10 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || b.Status.Trial != nil || reconcile.IsGone(b, reconcile.CleanupFinalizer) {
 		return Place{}, false
 	}
-	place := Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}
+	place := Place{
+		Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime,
+		Still: !b.Spec.Suspend && b.Status.ObservedRunID == b.Spec.RunID && isStill(b, b.Status.Conditions, b.Status.ObservedGeneration),
+	}
 	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == v1alpha1.ReasonNodeLost {
 		place.Loss = ready.Message
 	}
@@ -95,7 +102,14 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan || reconcile.IsGone(s, reconcile.RestoreFinalizer) {
 		return Place{}, false
 	}
-	return Place{Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
+	return Place{
+		Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime,
+		Still: !s.Spec.Suspend && s.Status.ObservedRunID == s.Spec.RunID && isStill(s, s.Status.Conditions, s.Status.ObservedGeneration),
+	}, true
+}
+
+func isStill(o client.Object, conditions []metav1.Condition, observed int64) bool {
+	return kstatus.Current(conditions).Reason == v1alpha1.ReasonQueued && observed == o.GetGeneration() && o.GetDeletionTimestamp().IsZero()
 }
 
 // placeOf returns the place of a benchmark or of a sweep.

@@ -305,7 +305,7 @@ func TestTheLargestSweepIsWithinItsBounds(t *testing.T) {
 	}
 	var ledger []sweepspec.Entry
 	for i := range 65 {
-		ledger = append(ledger, sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Position: i, Configuration: i}, "", "", []float64{5}, 1, 1))
+		ledger = append(ledger, sweepspec.NewEntry(sweep.Trial{Block: 1, Attempt: 1, Position: i, Configuration: i}, "", "", []float64{5}, 1, 1))
 	}
 	s.Status.Trials = sweepspec.WriteLedger(ledger, sweep.Decision{})
 	child := childOf(s, "2.1.0.0", reconciling("Running"))

@@ -52,9 +52,9 @@ func runningSweep() *v1alpha1.CephTuningSweep {
 		Plan:          &v1alpha1.SweepPlan{Block: 2, Order: []int32{2, 0, 1}},
 		Environment:   &v1alpha1.Environment{Digest: "d1"},
 		Trials: sweepspec.WriteLedger([]sweepspec.Entry{
-			sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Configuration: 1}, "", "", []float64{512e6}, 75, 4096),
-			sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Position: 1}, "", "", []float64{400e6, 0.0081}, 75, 4096),
-			sweepspec.NewEntry(sweep.Slot{Block: 1, Attempt: 1, Position: 2, Configuration: 2}, v1alpha1.TrialDisturbed, "", nil, 75, 4096),
+			sweepspec.NewEntry(sweep.Trial{Block: 1, Attempt: 1, Configuration: 1}, "", "", []float64{512e6}, 75, 4096),
+			sweepspec.NewEntry(sweep.Trial{Block: 1, Attempt: 1, Position: 1}, "", "", []float64{400e6, 0.0081}, 75, 4096),
+			sweepspec.NewEntry(sweep.Trial{Block: 1, Attempt: 1, Position: 2, Configuration: 2}, v1alpha1.TrialDisturbed, "", nil, 75, 4096),
 		}, sweep.Decision{}),
 		Configurations: []v1alpha1.ConfigurationResult{
 			{Index: 0, Name: "baseline", Runs: 1},

@@ -50,7 +50,7 @@ func TestMeasuringRunOfASweep(t *testing.T) {
 		"one of an earlier block": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 			return childOf(s, "1.1.0.0", reconciling("Running"))
 		}},
-		"one without such a slot": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
+		"one without such a trial": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 			return childOf(s, "2.1.3.0", reconciling("Running"))
 		}},
 		"one of that name that is a person's": {child: func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {

@@ -140,7 +140,7 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	if sweepspec.WordsOf(s.Status.Plan).Windows {
 		return metrics.Switched, sweepspec.NextTrial(s), true
 	}
-	index, known := slotOf(s.Status.Plan, child.Spec.RunID)
+	index, known := configurationOf(s.Status.Plan, child.Spec.RunID)
 	if !known {
 		return "", 0, false
 	}
@@ -155,17 +155,17 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	return name, sweepspec.NextTrial(s), true
 }
 
-// slotOf returns the index of the configuration that a child measures. The child's run ID has the form
-// block.attempt.slot.try. slotOf returns false for a child of another block, and for a session, whose run ID
+// configurationOf returns the index of the configuration that a child measures. The child's run ID has the form
+// block.attempt.position.try. configurationOf returns false for a child of another block, and for a session, whose run ID
 // has another form.
-func slotOf(plan *v1alpha1.SweepPlan, id v1alpha1.RunID) (int32, bool) {
+func configurationOf(plan *v1alpha1.SweepPlan, id v1alpha1.RunID) (int32, bool) {
 	words := strings.Split(string(id), ".")
 	if plan == nil || len(words) != 4 || words[0] != strconv.Itoa(int(plan.Block)) {
 		return 0, false
 	}
-	slot, err := strconv.Atoi(words[2])
-	if err != nil || slot < 0 || slot >= len(plan.Order) {
+	position, err := strconv.Atoi(words[2])
+	if err != nil || position < 0 || position >= len(plan.Order) {
 		return 0, false
 	}
-	return plan.Order[slot], true
+	return plan.Order[position], true
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
 const fsid = "f"
@@ -76,6 +77,7 @@ func taker(t *testing.T, others ...client.Object) (Taker, *oneLock) {
 		t.Fatal(err)
 	}
 	b, l := benchmark("b", noon()), &oneLock{}
+	cache := fake.NewClientBuilder().Build()
 	return Taker{
 		Turn: &Turn{}, Benchmark: b, Now: noon(),
 		Lock: lock.Handle{
@@ -83,7 +85,7 @@ func taker(t *testing.T, others ...client.Object) (Taker, *oneLock) {
 			Connect: func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil },
 		},
 		Queue:    fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(others, b)...).Build(),
-		Journals: &tuning.Memory{}, Ceph: cephtest.NewCluster(),
+		Journals: journals.New(cache, cache, "cephtune-system"), Ceph: cephtest.NewCluster(),
 		RestoreOSDs: func(context.Context, bool) (reconcile.Wait, error) { return reconcile.Done, nil },
 	}, l
 }

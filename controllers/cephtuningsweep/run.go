@@ -22,12 +22,12 @@ import (
 // applyConfiguration sets the values of the next configuration in Ceph. It also stops Ceph's own activity
 // that would change these values or disturb runs: autoscalers, the balancer and, if requested, scrubs.
 func (r *Reconciler) applyConfiguration(ctx context.Context, seen pass) (effect, error) {
-	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	current := seen.memory.ofTrial(seen.run(), seen.now)
 	if err := r.removePoolBefore(ctx, seen); err != nil {
 		return effect{}, err
 	}
 	if seen.cluster.Identities.Tuner == "" { // Without a tuner, the sweep varies no setting of Ceph.
-		slot.want, slot.settled = []tuning.Change{}, true
+		current.want, current.settled = []tuning.Change{}, true
 		return effect{Edit: seen.preparesTrial()}, nil
 	}
 	engine, err := r.engine(ctx, seen)
@@ -64,8 +64,8 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen pass) (effect,
 	if err != nil {
 		return poolGone(err)
 	}
-	slot.want, slot.changed = want, len(applied.Changed) > 0
-	slot.settled = len(want) == 0
+	current.want, current.changed = want, len(applied.Changed) > 0
+	current.settled = len(want) == 0
 	return effect{Edit: inTurn(notRestored(want), seen.preparesTrial())}, nil
 }
 
@@ -154,8 +154,8 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 
 // settle checks that the cluster has the settings and is quiescent.
 func (r *Reconciler) settle(ctx context.Context, seen pass) (effect, error) {
-	slot := &seen.memory.slot
-	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.deadline(r.Deadline(slot.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
+	current := &seen.memory.trial
+	settled, err := r.lookWhetherSettled(ctx, seen, current.want, &current.settling, seen.deadline(r.Deadline(current.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
 	if danger, ok := errors.AsType[*dangerError](err); ok {
 		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
 	}
@@ -163,9 +163,9 @@ func (r *Reconciler) settle(ctx context.Context, seen pass) (effect, error) {
 	case err != nil:
 		return effect{}, err
 	case settled.Done:
-		slot.settled = true
-		if slot.changed {
-			r.Counts.Settled(seen.now.Sub(slot.settling.Began))
+		current.settled = true
+		if current.changed {
+			r.Counts.Settled(seen.now.Sub(current.settling.Began))
 		}
 		return effect{Again: reconcile.AtOnce}, nil
 	case settled.Failed:
@@ -227,7 +227,7 @@ const unprovenFor = 30 * time.Second
 // inert, were changed, or are still unproven after unprovenFor, and nil if they have taken effect. It returns
 // false while that is not known.
 func (r *Reconciler) prove(ctx context.Context, seen pass, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
-	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	current := seen.memory.ofTrial(seen.run(), seen.now)
 	if len(want) == 0 {
 		return nil, true, nil
 	}
@@ -240,17 +240,17 @@ func (r *Reconciler) prove(ctx context.Context, seen pass, want []tuning.Change)
 		return nil, false, err
 	}
 	if proof.Proven() {
-		slot.unproven = time.Time{}
+		current.unproven = time.Time{}
 		return nil, true, nil
 	}
 	if seen.asksAgain(proof.Inert) {
 		return nil, false, nil
 	}
-	if slot.unproven.IsZero() {
-		slot.unproven = seen.now
+	if current.unproven.IsZero() {
+		current.unproven = seen.now
 	}
 	open := slices.ContainsFunc(proof.Inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertUnproven })
-	if open && seen.now.Sub(slot.unproven) < unprovenFor {
+	if open && seen.now.Sub(current.unproven) < unprovenFor {
 		return nil, false, nil
 	}
 	evidence := inertEvidence(proof.Inert)
@@ -287,14 +287,8 @@ func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 
 // measure proves that daemons run with the settings, and starts the benchmark.
 func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
-	against, proven, err := r.prove(ctx, seen, seen.memory.slot.want)
-	switch {
-	case err != nil:
-		return effect{}, err
-	case against != nil:
-		return r.without(ctx, seen, *against)
-	case !proven:
-		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+	if unproven, waits, err := r.unproven(ctx, seen); err != nil || waits {
+		return unproven, err
 	}
 	if lost, err := r.poolIsLost(ctx, seen); err != nil {
 		return effect{}, err
@@ -305,8 +299,24 @@ func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
 	return created, err
 }
 
+// unproven returns the effect of a step that the cluster is not ready for, because the values of the configuration have not
+// taken effect, or are not proven yet. It returns false once they are proven.
+func (r *Reconciler) unproven(ctx context.Context, seen pass) (e effect, waits bool, err error) {
+	against, proven, err := r.prove(ctx, seen, seen.memory.trial.want)
+	switch {
+	case against != nil:
+		e, err = r.without(ctx, seen, *against)
+	case err == nil && !proven:
+		e.Outcome = seen.settling("Waiting for daemons to report their running values.")
+		if seen.sessions != nil && !seen.keeps() {
+			e.Outcome = seen.inSession("Waiting for daemons to report their running values.")
+		}
+	}
+	return e, against != nil || !proven, err
+}
+
 // without returns the effect for a cluster that does not run with the configuration. Then the run does not
-// count, the winner's settings cannot be kept, or the session's rehearsal fails.
+// count, the winner's settings cannot be kept, or the session's proof without load fails.
 func (r *Reconciler) without(ctx context.Context, seen pass, e sweepspec.Evidence) (effect, error) {
 	reason := e.Failure + e.Inert + e.Changed
 	switch {
@@ -314,24 +324,17 @@ func (r *Reconciler) without(ctx context.Context, seen pass, e sweepspec.Evidenc
 		return seen.notKept(reason), nil
 	case seen.sessions != nil:
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
-			"%s cannot be switched under load, because its rehearsal without load failed: %s", seen.configuration().Name, reason)}), nil
+			"%s cannot be switched under load, because its proof without load failed: %s", seen.configuration().Name, reason)}), nil
 	}
 	return r.enterAs(ctx, seen, e)
 }
 
 // keep proves that the winner's settings have taken effect, and keeps them.
 func (r *Reconciler) keep(ctx context.Context, seen pass) (effect, error) {
-	slot := &seen.memory.slot
-	against, proven, err := r.prove(ctx, seen, slot.want)
-	switch {
-	case err != nil:
-		return effect{}, err
-	case against != nil:
-		return r.without(ctx, seen, *against)
-	case !proven:
-		return effect{Outcome: seen.settling("Waiting for daemons to report their running values.")}, nil
+	if unproven, waits, err := r.unproven(ctx, seen); err != nil || waits {
+		return unproven, err
 	}
-	varied := slices.DeleteFunc(slices.Clone(slot.want), func(c tuning.Change) bool {
+	varied := slices.DeleteFunc(slices.Clone(seen.memory.trial.want), func(c tuning.Change) bool {
 		return c.Setting.Kind != tuning.KindConfig && c.Setting.Kind != tuning.KindPoolOption
 	})
 	return effect{Again: reconcile.AtOnce}, seen.memory.engine.Keep(ctx, varied)
@@ -340,8 +343,8 @@ func (r *Reconciler) keep(ctx context.Context, seen pass) (effect, error) {
 // enter proves the settings again after the benchmark has ended, and enters the run into the ledger.
 func (r *Reconciler) enter(ctx context.Context, seen pass) (effect, error) {
 	if seen.spoilt != "" {
-		slot := seen.memory.ofSlot(seen.run(), seen.now)
-		return r.enterAs(ctx, seen, sweepspec.Evidence{Failure: cmp.Or(slot.spoilt, seen.spoilt), BytesWritten: seen.expectedBytes()})
+		current := seen.memory.ofTrial(seen.run(), seen.now)
+		return r.enterAs(ctx, seen, sweepspec.Evidence{Failure: cmp.Or(current.spoilt, seen.spoilt), BytesWritten: seen.expectedBytes()})
 	}
 	want, err := r.wantedOfRun(ctx, seen)
 	if err != nil {
@@ -372,33 +375,33 @@ func stalled(b *v1alpha1.CephBenchmark) string {
 // wantedOfRun returns the values that Ceph had to have during the run. This process has set them; after a
 // restart, they come from the journal and the configuration.
 func (r *Reconciler) wantedOfRun(ctx context.Context, seen pass) ([]tuning.Change, error) {
-	slot := seen.memory.ofSlot(seen.run(), seen.now)
-	if created := seen.child.CreationTimestamp.Time; created.Before(slot.since) {
-		slot.since = created // Another process began the run.
+	current := seen.memory.ofTrial(seen.run(), seen.now)
+	if created := seen.child.CreationTimestamp.Time; created.Before(current.since) {
+		current.since = created // Another process began the run.
 	}
-	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
-		return slot.want, nil
+	if current.want != nil || seen.cluster.Identities.Tuner == "" {
+		return current.want, nil
 	}
 	_, known, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
-	slot.want = slices.Concat(holding(seen.journal, nil), changesOf(seen.sweep.Spec, seen.configuration().Values, known))
-	return slot.want, nil
+	current.want = slices.Concat(holding(seen.journal, nil), changesOf(seen.sweep.Spec, seen.configuration().Values, known))
+	return current.want, nil
 }
 
 // enterAs enters the run into the ledger with the given evidence, and asks the planner for the next run.
 func (r *Reconciler) enterAs(ctx context.Context, seen pass, e sweepspec.Evidence) (effect, error) {
 	var err error
-	slot := seen.memory.ofSlot(seen.run(), seen.now)
-	e.Seconds = int(seen.now.Sub(slot.since).Round(time.Second).Seconds())
+	current := seen.memory.ofTrial(seen.run(), seen.now)
+	e.Seconds = int(seen.now.Sub(current.since).Round(time.Second).Seconds())
 	unread := ""
 	if e.Child != nil {
 		if e.BytesWritten, unread, err = r.writtenBytes(ctx, seen, e.Child); err != nil {
 			return effect{}, err
 		}
 	}
-	entry, reason := sweepspec.Observe(&seen.sweep.Spec, seen.next.Slot, e)
+	entry, reason := sweepspec.Observe(&seen.sweep.Spec, seen.next.Trial, e)
 	entered, err := seen.entered(entry.Trial(seen.run()))
 	if err != nil {
 		return effect{}, err
