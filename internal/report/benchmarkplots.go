@@ -322,11 +322,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 	x := scale{low: 0, high: longest, from: left, to: width - plotRight}
 	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
 	c.leftAxis(y, metric)
-	var marks []mark
-	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.position(v), fmt.Sprintf("%g s", v)})
-	}
-	c.bottomAxis(bottom+18, marks)
+	c.bottomAxis(bottom+18, secondMarks(x))
 	names, numbers := make([]string, len(curves)), make([]int, len(curves))
 	for i, k := range curves {
 		names[i], numbers[i] = k.name, k.number%colours
