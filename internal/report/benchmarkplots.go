@@ -35,7 +35,7 @@ func latencies() []v1alpha1.Metric {
 func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	parts := []Part{{Plot: drawn(func(width float64) *Plot { return percentilePlot(phases, width) })}}
 	for _, p := range phases {
-		if h := histogramOf(archive.Observations(runs, p.Name)); h != nil {
+		if h, err := figure.Histogram(v1alpha1.DirectionTotal, archive.Observations(runs, p.Name)); err == nil && h != nil {
 			parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return histogramPlot(p.Name, h, width) })})
 		}
 	}
@@ -125,34 +125,6 @@ func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, l
 		}
 	}
 	return c.legend(names, numbers, left, legend)
-}
-
-// histogramOf adds up the histograms of a phase's runs; nil if a run lacks its histogram.
-func histogramOf(runs []figure.Observation) *result.Histogram {
-	sum := &result.Histogram{}
-	for _, run := range runs {
-		if run.Result == nil {
-			return nil
-		}
-		total, err := run.Result.Total()
-		if err != nil || total == nil {
-			return nil
-		}
-		latency := total.Latency
-		if latency == nil || latency.Histogram == nil {
-			latency = total.CompletionLatency
-		}
-		if latency == nil || latency.Histogram == nil {
-			return nil
-		}
-		if sum, err = result.AddHistograms(sum, latency.Histogram); err != nil {
-			return nil
-		}
-	}
-	if len(sum.Bins) == 0 {
-		return nil
-	}
-	return sum
 }
 
 // barsPerDecade is the number of bars for each factor of ten in latency.
