@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -80,23 +81,13 @@ func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Dep
 	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
 		e.found(topic, Wrong, "It is scaled to 0 replicas.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
 	case d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas:
-		e.found(topic, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(images(d), ", ")), "")
+		e.found(topic, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(kube.Images(d), ", ")), "")
 	case d.Status.ReadyReplicas > 0:
 		e.found(topic, Note, "It is being rolled out.", where)
 	default:
 		e.found(topic, Wrong, "It is not ready.", where+fmt.Sprintf("\nkubectl -n %s logs deployment/%s --all-containers --tail=50", d.Namespace, d.Name))
 	}
 	return d
-}
-
-func images(d *appsv1.Deployment) []string {
-	var all []string
-	for _, c := range d.Spec.Template.Spec.Containers {
-		if !slices.Contains(all, c.Image) {
-			all = append(all, c.Image)
-		}
-	}
-	return all
 }
 
 // right is a permission that the commands of this program need.

@@ -30,7 +30,7 @@ func writeBenchmark(ctx context.Context, reader client.Reader, w io.Writer, b *v
 		return err
 	}
 	var details bytes.Buffer
-	if err := results.Write(ctx, reader, client.ObjectKeyFromObject(b), &details); err != nil {
+	if err := results.Write(ctx, reader, b, &details); err != nil {
 		// Status has the outcome, even if the user may not read the details.
 		_, err = terminal.Printf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
