@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,7 +95,7 @@ type right struct {
 }
 
 func rights() []right {
-	both := []string{"get", "list", "watch", "create", "patch", "delete"}
+	both := []string{"get", "list", "create", "patch", "delete"}
 	return []right{
 		{v1alpha1.GroupVersion.Group, object.Benchmark().Plural, both},
 		{v1alpha1.GroupVersion.Group, object.Sweep().Plural, both},
@@ -186,25 +184,15 @@ func configMapOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// load reads the operator config in a ConfigMap, with the operator's own checks. Those checks read a
-// file, so load writes a temporary one.
-func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
+// load reads the operator config in a ConfigMap, with the operator's own checks.
+func load(cm *corev1.ConfigMap) (*settings.Settings, error) {
 	text, ok := cm.Data["config.yaml"]
 	if !ok {
 		return nil, errors.New("it has no config.yaml")
 	}
-	dir, err := os.MkdirTemp("", "cephtune-doctor-")
+	read, err := settings.Parse([]byte(text))
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	if read, err = settings.Load(file); err != nil {
-		// The message must not name the file, which is temporary.
-		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "config.yaml"))
+		return nil, fmt.Errorf("operator config config.yaml: %w", err)
 	}
 	return read, nil
 }
