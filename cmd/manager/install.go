@@ -85,7 +85,7 @@ func (c installCheck) crdsServed(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find %s in the API server: %w; install the CRDs with crds.enabled or `make install`", v1alpha1.GroupVersion, err)
 	}
-	for _, kind := range []string{kindBenchmark, kindSweep} {
+	for _, kind := range []string{v1alpha1.KindCephBenchmark, v1alpha1.KindCephTuningSweep} {
 		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind }) {
 			return fmt.Errorf("the API server knows %s without %s: install all CRDs with crds.enabled or `make install`", v1alpha1.GroupVersion, kind)
 		}

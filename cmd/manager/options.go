@@ -41,7 +41,6 @@ type options struct {
 	metricsAddress string
 	metricsSecure  bool
 	metricsCertDir string
-	http2          bool
 
 	configFile string
 	cephSocket string
@@ -69,8 +68,6 @@ func (o *options) bind(fs *flag.FlagSet) {
 		"Serve /metrics by HTTPS to authorized clients. With false, by HTTP to everyone.")
 	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
 		"The folder with tls.crt and tls.key for /metrics. Without it the certificate is self-signed.")
-	fs.BoolVar(&o.http2, "enable-http2", false,
-		"Serve /metrics by HTTP/2 too. It is off because of its denial-of-service defects (CVE-2023-44487, CVE-2023-39325).")
 }
 
 // load reads the operator config. A later change of the file needs a restart of the manager.
@@ -127,12 +124,11 @@ func (o *options) forMetrics() metricsserver.Options {
 		BindAddress:   o.metricsAddress,
 		SecureServing: o.metricsSecure,
 		CertDir:       o.metricsCertDir,
+		// HTTP/2 has denial-of-service defects (CVE-2023-44487, CVE-2023-39325).
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
 	}
 	if o.metricsSecure {
 		m.FilterProvider = filters.WithAuthenticationAndAuthorization
-	}
-	if !o.http2 {
-		m.TLSOpts = append(m.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
 	}
 	return m
 }

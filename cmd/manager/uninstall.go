@@ -20,11 +20,6 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
 
-const (
-	kindBenchmark = "CephBenchmark"
-	kindSweep     = "CephTuningSweep"
-)
-
 // uninstallCheck finds everything that only a manager can restore or tear down. It changes nothing, and
 // does not prevent runs that begin after the check.
 type uninstallCheck struct {
@@ -65,7 +60,7 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	for _, j := range all {
 		if !j.Done() {
 			reasons = append(reasons, fmt.Sprintf("%s %s has changed settings of Ceph cluster %s that are not restored (%s). %s",
-				kindSweep, j.Sweep, j.FSID, openEntries(j), endSweep(j.Sweep)))
+				v1alpha1.KindCephTuningSweep, j.Sweep, j.FSID, openEntries(j), endSweep(j.Sweep)))
 		}
 	}
 	slices.Sort(reasons)
@@ -129,7 +124,7 @@ func nameOf(holder string) string {
 
 func endHolder(holder string) string {
 	parts := strings.Split(holder, "/")
-	if len(parts) != 4 || parts[0] != kindBenchmark && parts[0] != kindSweep {
+	if len(parts) != 4 || parts[0] != v1alpha1.KindCephBenchmark && parts[0] != v1alpha1.KindCephTuningSweep {
 		return "Wait for its end."
 	}
 	return fmt.Sprintf("Wait for its end, or end it: `kubectl -n %s delete %s %s`.", parts[1], strings.ToLower(parts[0]), parts[2])
@@ -142,7 +137,7 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 		return nil, nil
 	}
 	var reasons []string
-	for _, held := range []struct{ kind, finalizer string }{{kindSweep, cephtuningsweep.Finalizer}, {kindBenchmark, cephbenchmark.Finalizer}} {
+	for _, held := range []struct{ kind, finalizer string }{{v1alpha1.KindCephTuningSweep, cephtuningsweep.Finalizer}, {v1alpha1.KindCephBenchmark, cephbenchmark.Finalizer}} {
 		for page, err := range pages.Metadata(ctx, c.objects, v1alpha1.GroupVersion.WithKind(held.kind)) {
 			if err != nil {
 				return nil, fmt.Errorf("list the objects of the CRDs: %w", err)

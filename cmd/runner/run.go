@@ -66,7 +66,6 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	f.options.ProcDir = "/proc"
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
 	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end after this long without a request or a running task")
-	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for a summary of the tasks, of at most 4096 bytes")
 }
 
 func (f *runFlags) run(ctx context.Context) error {

@@ -43,7 +43,7 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 		out.Marks = union(out.Marks, run.Marks)
 	}
 	for _, direction := range Directions() {
-		merged, err := mergeHistograms(direction, runs)
+		merged, err := Histogram(direction, runs)
 		if err != nil {
 			return v1alpha1.PhaseResult{}, fmt.Errorf("phase %s: %w", phase, err)
 		}
@@ -169,8 +169,8 @@ func middle(values []float64) float64 {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// mergeHistograms adds up the histograms of all runs; nil if a run lacks its histogram.
-func mergeHistograms(direction v1alpha1.Direction, runs []Observation) (*result.Histogram, error) {
+// Histogram adds up the histograms of all runs; nil if a run lacks its histogram.
+func Histogram(direction v1alpha1.Direction, runs []Observation) (*result.Histogram, error) {
 	sum := &result.Histogram{}
 	for _, run := range runs {
 		if run.Result == nil {

@@ -259,26 +259,42 @@ func ofClass(class string) string {
 // environmentParts returns the environment in status, the full environment of the first archived run that has
 // it, and how later runs differ from that run.
 func environmentParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]Part, error) {
+	var differences []Part
+	first, err := CompareEnvironments(runs, func(_, run *archive.Run, difference string) {
+		differences = append(differences, text("Run %d differs: %s.", run.Number, difference))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
 	parts := []Part{{Table: environmentTable(b.Status.Environment)}}
-	var first *quiescence.Detail
+	if first != nil {
+		parts = append(parts, Part{Table: detailTable(first)})
+	}
+	return append(parts, differences...), nil
+}
+
+// CompareEnvironments calls the function differs with each difference between the first environment that the runs have
+// recorded and that of a later run. It returns that environment; nil if no run has recorded one.
+func CompareEnvironments(runs []*archive.Run, differs func(first, run *archive.Run, difference string)) (*quiescence.Detail, error) {
+	var known *quiescence.Detail
+	var first *archive.Run
 	for _, run := range runs {
 		if len(run.Environment) == 0 {
 			continue
 		}
 		detail := &quiescence.Detail{}
 		if err := json.Unmarshal(run.Environment, detail); err != nil {
-			return nil, fmt.Errorf("report: environment of run %d: %w", run.Number, err)
+			return nil, fmt.Errorf("environment of run %d: %w", run.Number, err)
 		}
-		if first == nil {
-			first = detail
-			parts = append(parts, Part{Table: detailTable(detail)})
+		if known == nil {
+			known, first = detail, run
 			continue
 		}
-		for _, difference := range quiescence.Compare(*first, *detail) {
-			parts = append(parts, text("Run %d differs: %s.", run.Number, difference))
+		for _, difference := range quiescence.Compare(*known, *detail) {
+			differs(first, run, difference)
 		}
 	}
-	return parts, nil
+	return known, nil
 }
 
 // detailTable lists the parts of the environment that can affect the result.

@@ -35,7 +35,7 @@ func latencies() []v1alpha1.Metric {
 func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	parts := []Part{{Plot: drawn(func(width float64) *Plot { return percentilePlot(phases, width) })}}
 	for _, p := range phases {
-		if h := histogramOf(archive.Observations(runs, p.Name)); h != nil {
+		if h, err := figure.Histogram(v1alpha1.DirectionTotal, archive.Observations(runs, p.Name)); err == nil && h != nil {
 			parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return histogramPlot(p.Name, h, width) })})
 		}
 	}
@@ -125,34 +125,6 @@ func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, l
 		}
 	}
 	return c.legend(names, numbers, left, legend)
-}
-
-// histogramOf adds up the histograms of a phase's runs; nil if a run lacks its histogram.
-func histogramOf(runs []figure.Observation) *result.Histogram {
-	sum := &result.Histogram{}
-	for _, run := range runs {
-		if run.Result == nil {
-			return nil
-		}
-		total, err := run.Result.Total()
-		if err != nil || total == nil {
-			return nil
-		}
-		latency := total.Latency
-		if latency == nil || latency.Histogram == nil {
-			latency = total.CompletionLatency
-		}
-		if latency == nil || latency.Histogram == nil {
-			return nil
-		}
-		if sum, err = result.AddHistograms(sum, latency.Histogram); err != nil {
-			return nil
-		}
-	}
-	if len(sum.Bins) == 0 {
-		return nil
-	}
-	return sum
 }
 
 // barsPerDecade is the number of bars for each factor of ten in latency.
@@ -322,11 +294,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 	x := scale{low: 0, high: longest, from: left, to: width - plotRight}
 	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
 	c.leftAxis(y, metric)
-	var marks []mark
-	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.position(v), fmt.Sprintf("%g s", v)})
-	}
-	c.bottomAxis(bottom+18, marks)
+	c.bottomAxis(bottom+18, secondMarks(x))
 	names, numbers := make([]string, len(curves)), make([]int, len(curves))
 	for i, k := range curves {
 		names[i], numbers[i] = k.name, k.number%colours

@@ -218,6 +218,15 @@ type mark struct {
 	text     string
 }
 
+// secondMarks returns labels of an axis of seconds.
+func secondMarks(x scale) []mark {
+	var marks []mark
+	for _, v := range x.ticks(1) {
+		marks = append(marks, mark{x.position(v), fmt.Sprintf("%g s", v)})
+	}
+	return marks
+}
+
 // bottomAxis draws the labels of a horizontal axis, without those that would overlap the one before or leave the picture.
 func (c *canvas) bottomAxis(y float64, marks []mark) {
 	end := 0.0

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -17,6 +18,19 @@ const outageMethod = `OSDs were marked down in mid-phase and kept down, while th
 
 // outageParts shows the cost of each run's outage; nil without an outage.
 func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
+	var parts []Part
+	for _, table := range OutageTables(runs) {
+		parts = append(parts, Part{Table: table})
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return append(parts, Part{Text: outageBy(b) + outageMethod})
+}
+
+// OutageTables returns the cost of each run's outage: how long the cluster took to recover, and the clients' figures before,
+// during and after the outage. It returns nil without an outage.
+func OutageTables(runs []*archive.Run) []*Table {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Clean after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	backfills := &Table{Header: []string{"Run", "Marked out after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
@@ -40,16 +54,7 @@ func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 			})
 		}
 	}
-	if len(costs.Rows) == 0 {
-		return nil
-	}
-	parts := []Part{{Table: costs}}
-	for _, table := range []*Table{backfills, windows} {
-		if len(table.Rows) > 0 {
-			parts = append(parts, Part{Table: table})
-		}
-	}
-	return append(parts, Part{Text: outageBy(b) + outageMethod})
+	return slices.DeleteFunc([]*Table{costs, backfills, windows}, func(t *Table) bool { return len(t.Rows) == 0 })
 }
 
 type outageOf struct {

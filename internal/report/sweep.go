@@ -35,12 +35,12 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
 		Part{Plot: drawn(func(width float64) *Plot { return ratioPlot(s, width) })}, Part{Table: configurations(s)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
-	d.add("Every trial, in the order of time", noiseText(s.Status.Noise), Part{Plot: drawn(func(width float64) *Plot { return runPlot(s, ledger, width) })}, Part{Table: runTable(s, ledger)})
+	d.add("Every trial, in the order of time", Part{Text: NoiseText(s.Status.Noise)}, Part{Plot: drawn(func(width float64) *Plot { return runPlot(s, ledger, width) })}, Part{Table: runTable(s, ledger)})
 	d.add("Trials", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
-	d.add("Constraints", constraintText(s), Part{Table: constraints(s)})
+	d.add("Constraints", constraintText(s), Part{Table: Constraints(s)})
 	d.add("CPU of the clients' hosts", Part{Table: hostTable(sessions)})
 	d.add("What else was changed", Part{Table: effectTable(s)})
-	d.add("Restore", Part{Text: restored(s)})
+	d.add("Restore", Part{Text: Restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
 	d.add("To go back", rollback(s)...)
 	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
@@ -176,11 +176,12 @@ func configurations(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-func noiseText(n *v1alpha1.Noise) Part {
+// NoiseText describes the noise of the runs; "" if it is unknown.
+func NoiseText(n *v1alpha1.Noise) string {
 	if n == nil {
-		return Part{}
+		return ""
 	}
-	return text("Runs of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed by %s from the first block to the last (drift). "+
+	return fmt.Sprintf("Runs of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed by %s from the first block to the last (drift). "+
 		"The smallest improvement that this sweep could prove, four times out of five, is %s.",
 		n.Floor, n.Drift, n.SmallestEffect)
 }
@@ -247,7 +248,8 @@ func Leader(s *v1alpha1.CephTuningSweep) string {
 	return s.Status.Best
 }
 
-func constraints(s *v1alpha1.CephTuningSweep) *Table {
+// Constraints returns the table of constraints.
+func Constraints(s *v1alpha1.CephTuningSweep) *Table {
 	table := &Table{Header: []string{"Figure", "Limit", "Interval", "Outcome"}}
 	for i, r := range s.Status.Constraints {
 		limit, write := "", Ratio
@@ -259,9 +261,9 @@ func constraints(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// restored says whether Ceph has its original settings. A sweep without the condition Restored has changed no
+// Restored says whether Ceph has its original settings. A sweep without the condition Restored has changed no
 // setting, for example because it varies only the load.
-func restored(s *v1alpha1.CephTuningSweep) string {
+func Restored(s *v1alpha1.CephTuningSweep) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored)
 	if c == nil {
 		return "No setting of the Ceph cluster was changed."

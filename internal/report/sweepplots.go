@@ -12,31 +12,20 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-type estimate struct {
-	name           string
-	index          int
-	verdict        string
-	ratio, low, up float64
-	interval       string // "" if unknown
-}
-
-func estimates(s *v1alpha1.CephTuningSweep) []estimate {
-	var all []estimate
+func estimates(s *v1alpha1.CephTuningSweep) []Estimate {
+	var all []Estimate
 	for _, c := range s.Status.Configurations {
-		e := estimate{name: c.Name, index: int(c.Index), verdict: string(c.Verdict)}
+		e := Estimate{Name: c.Name, Index: int(c.Index), Verdict: string(c.Verdict)}
 		var err error
-		if e.ratio, err = figure.ParseDecimal(c.Ratio); err != nil || e.ratio <= 0 {
+		if e.Ratio, err = figure.ParseDecimal(c.Ratio); err != nil || e.Ratio <= 0 {
 			continue
 		}
-		e.low, e.up = e.ratio, e.ratio
+		e.Low, e.High = e.Ratio, e.Ratio
 		if low, err := figure.ParseDecimal(c.Low); err == nil && low > 0 {
-			e.low = low
+			e.Low = low
 		}
-		if up, err := figure.ParseDecimal(c.High); err == nil && up > 0 {
-			e.up = up
-		}
-		if c.Low != "" && c.High != "" {
-			e.interval = fmt.Sprintf(" (%.3f to %.3f)", e.low, e.up)
+		if high, err := figure.ParseDecimal(c.High); err == nil && high > 0 {
+			e.High = high
 		}
 		all = append(all, e)
 	}
@@ -56,30 +45,39 @@ func fraction(p v1alpha1.Percent, otherwise float64) float64 {
 	return v / 100
 }
 
-// ratioPlot shows each configuration's ratio to the baseline with its interval. A wide picture has the names on the left,
-// and the verdicts on the right; a narrow one has both above the interval.
+// ratioPlot shows each configuration's ratio to the baseline with its interval.
 func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
 	all := estimates(s)
 	if len(all) == 0 {
 		return nil
 	}
-	left, right, row := 300.0, width-190, 30.0
-	narrow := width < wideScreen
-	if narrow {
-		left, right, row = plotRight, width-plotRight, 50
-	}
-	c := &canvas{width: width, height: row*float64(len(all)) + 60}
-	bottom := c.height - 32
 	o := s.Spec.Objective
 	margin, equal := 1+fraction(o.MinimumEffect, defaultMinimumEffect), 1+fraction(o.Equivalence, defaultEquivalence)
 	if o.Metric.LowerIsBetter() {
 		margin = 1 - fraction(o.MinimumEffect, defaultMinimumEffect)
 	}
+	return &Plot{
+		SVG: ratioCanvas(all, margin, equal, width).svg("Ratio of each configuration to the baseline, with its interval"),
+		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
+			strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(s.Status.Plan).Superior),
+	}
+}
+
+// ratioCanvas draws ratios. A wide picture has the names on the left, and the verdicts on the right; a narrow one has
+// both above the interval.
+func ratioCanvas(all []Estimate, margin, equal, width float64) *canvas {
+	left, right, row := 300.0, width-190, 30.0
+	if width < wideScreen {
+		left, right, row = plotRight, width-plotRight, 50
+	}
+	c := &canvas{width: width, height: row*float64(len(all)) + 60}
+	bottom := c.height - 32
 	values := []float64{margin, equal, 1 / equal}
 	for _, e := range all {
 		// An interval of very few runs is so wide that it would leave no room on the axis for the other
 		// intervals.
-		values = append(values, e.ratio, max(e.low, e.ratio/4), min(e.up, e.ratio*4))
+		values = append(values, e.Ratio, max(e.Low, e.Ratio/4), min(e.High, e.Ratio*4))
+		values = append(values, e.Blocks...)
 	}
 	x := spanning(values, left, right, true)
 	c.rect("band", x.position(1/equal), 14, x.position(equal)-x.position(1/equal), bottom-14, "within the equivalence margin")
@@ -92,25 +90,30 @@ func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
 	c.line("axis", x.position(1), 14, x.position(1), bottom)
 	c.line("mark", x.position(margin), 14, x.position(margin), bottom)
 	for i, e := range all {
-		y := row*float64(i+1) - (row-30)/2
-		name := fmt.Sprintf("%s: %.3f%s, %s", e.name, e.ratio, e.interval, e.verdict)
-		class := fmt.Sprintf("stroke c%d", e.index%colours)
-		c.line(class, max(x.position(e.low), left), y, min(x.position(e.up), right), y)
-		c.marker("dot", e.index, x.position(e.ratio), y, name)
-		outcome := fmt.Sprintf("%.3f  %s", e.ratio, e.verdict)
-		if narrow {
-			c.text("soft", "end", right, y-14, outcome)
-			c.text("", "start", left, y-14, clipped(e.name, int((right-left-widthOf(outcome)-8)/widthOf(" "))))
-			continue
-		}
-		c.text("", "end", left-14, y+4, clipped(e.name, 40))
-		c.text("soft", "start", right+14, y+4, outcome)
+		c.estimate(e, x, row*float64(i+1)-(row-30)/2)
 	}
-	return &Plot{
-		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
-		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
-			strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(s.Status.Plan).Superior),
+	return c
+}
+
+// estimate draws one ratio, at a height of the picture.
+func (c *canvas) estimate(e Estimate, x scale, y float64) {
+	interval := ""
+	if e.Low < e.High {
+		interval = fmt.Sprintf(" (%.3f to %.3f)", e.Low, e.High)
 	}
+	c.line(fmt.Sprintf("stroke c%d", e.Index%colours), max(x.position(e.Low), x.from), y, min(x.position(e.High), x.to), y)
+	c.marker("dot", e.Index, x.position(e.Ratio), y, fmt.Sprintf("%s: %.3f%s, %s", e.Name, e.Ratio, interval, e.Verdict))
+	for _, ratio := range e.Blocks {
+		c.marker("hollow", 0, x.position(ratio), y+9, fmt.Sprintf("a block: %.3f", ratio))
+	}
+	outcome := fmt.Sprintf("%.3f  %s", e.Ratio, e.Verdict)
+	if c.width < wideScreen {
+		c.text("soft", "end", x.to, y-14, outcome)
+		c.text("", "start", x.from, y-14, clipped(e.Name, int((x.to-x.from-widthOf(outcome)-8)/widthOf(" "))))
+		return
+	}
+	c.text("", "end", x.from-14, y+4, clipped(e.Name, 40))
+	c.text("soft", "start", x.to+14, y+4, outcome)
 }
 
 // runPlot shows every run in chronological order.

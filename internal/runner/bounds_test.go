@@ -182,35 +182,6 @@ func compressed(t testing.TB, text string) io.Reader {
 	return bytes.NewReader(data)
 }
 
-func TestTerminationMessageFits(t *testing.T) {
-	statuses := func(n int) (all []task.Status) {
-		for i := range n {
-			all = append(all, task.Status{ID: fmt.Sprintf("run-%d-measure", i), State: task.Failed, Failure: &task.Failure{Reason: task.ToolFailed}})
-		}
-		return all
-	}
-	for name, tc := range map[string]struct {
-		tasks int
-		err   error
-		whole bool
-	}{
-		"none": {0, nil, true}, "a few": {20, errors.New("why"), true}, "many": {4096, nil, false}, "many, and a long error": {4096, errors.New(strings.Repeat("\"é", 5000)), false},
-	} {
-		message, err := terminationMessage(tc.err, statuses(tc.tasks))
-		if err != nil || len(message) > 4096 {
-			t.Errorf("%s: %d bytes, %v", name, len(message), err)
-		}
-		var got Termination
-		err = json.Unmarshal(message, &got)
-		if err != nil || got.Omitted+len(got.Tasks) != tc.tasks || (got.Omitted == 0) != tc.whole || (got.Error == "") != (tc.err == nil) {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
-		if n := len(got.Tasks); tc.tasks > 0 && (n == 0 || got.Tasks[n-1] != Ending{fmt.Sprintf("run-%d-measure", tc.tasks-1), task.Failed, task.ToolFailed}) {
-			t.Errorf("%s: the last one of %d is missing", name, n)
-		}
-	}
-}
-
 func TestThrottling(t *testing.T) {
 	const v2 = "usage_usec 10\nuser_usec 5\nsystem_usec 5\nnr_periods 120\nnr_throttled 30\nthrottled_usec 1500000\nnr_bursts 0\n"
 	const v1 = "nr_periods 120\nnr_throttled 30\nthrottled_time 1500000000\n"

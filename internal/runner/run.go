@@ -29,8 +29,6 @@ type Options struct {
 	// This time does not pass while the runner prepares a task, or executes a measurement that ends by
 	// itself.
 	IdleTimeout time.Duration
-	// TerminationMessage is the file for the [Termination]; empty for none.
-	TerminationMessage string
 	// Stdout gets the reports as frames, see [ReadFrames], and nothing else.
 	Stdout io.Writer
 	// Stderr gets progress lines, and other lines for humans.
@@ -60,11 +58,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	s.cgroup, s.proc = os.DirFS(o.CgroupDir), os.DirFS(o.ProcDir)
 	s.frames = newFrameWriter(o.Stdout)
 	s.grace = cmp.Or(o.grace, killGrace)
-	err := s.serveManager(ctx, o, listener)
-	if err := writeTermination(o.TerminationMessage, err, s.statuses()); err != nil {
-		s.note("the termination message cannot be written: %v", err)
-	}
-	return err
+	return s.serveManager(ctx, o, listener)
 }
 
 // serveManager serves the manager's requests until Finish, until the runner is idle or terminated, or until

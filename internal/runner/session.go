@@ -293,8 +293,3 @@ func (e *entry) isWorking() bool {
 	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
 	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless
 }
-
-func (s *session) statuses() []task.Status {
-	snapshot, _ := s.look(-1)
-	return snapshot.Tasks
-}

@@ -26,14 +26,15 @@ func Load(path string) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the operator config: %w", err)
 	}
-	s, err := parse(text)
+	s, err := Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("operator config %s: %w", path, err)
 	}
 	return s, nil
 }
 
-func parse(text []byte) (*Settings, error) {
+// Parse reads the text of an operator config.
+func Parse(text []byte) (*Settings, error) {
 	s := &Settings{}
 	if err := yaml.UnmarshalStrict(text, s); err != nil {
 		return nil, err

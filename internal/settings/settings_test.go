@@ -252,7 +252,7 @@ func TestLoadRefuses(t *testing.T) {
 			if !strings.Contains(whole, tc.old) {
 				t.Fatalf("nothing to change: %q", tc.old)
 			}
-			_, err := parse([]byte(strings.Replace(whole, tc.old, tc.new, 1)))
+			_, err := Parse([]byte(strings.Replace(whole, tc.old, tc.new, 1)))
 			if err == nil {
 				t.Fatal("it was taken")
 			}

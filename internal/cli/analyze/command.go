@@ -16,6 +16,9 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/loadfacts"
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/stats"
@@ -161,27 +164,15 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts; any other exits with 3")
 	flags.StringSliceVar(&o.expectDifference, "expect-difference", nil, "options in which the loads are meant to differ, such as iodepth; any other exits with 3")
 	flags.BoolVar(&o.closedLoop, "closed-loop", false, "judge percentiles of fio without a rate: they hide stalls")
-	completeWith(cmd, "metric", metricNames())
-	completeWith(cmd, "direction", directions())
-	completeWith(cmd, "output", outputs())
-	completeWith(cmd, "expect", verdicts())
+	kube.CompleteFlag(cmd, "metric", metricNames())
+	kube.CompleteFlag(cmd, "direction", directions())
+	kube.CompleteFlag(cmd, "output", outputs())
+	kube.CompleteFlag(cmd, "expect", words.SweepVerdicts())
 }
 
 func directions() []string { return []string{total, "read", "write", "trim", "mixed"} }
 
 func outputs() []string { return []string{"table", "json", "yaml", "markdown"} }
-
-func verdicts() []string {
-	return []string{
-		string(stats.Superior), string(stats.Better), string(stats.Equivalent),
-		string(stats.Inferior), string(stats.Inconclusive), string(stats.Invalid),
-	}
-}
-
-func completeWith(cmd *cobra.Command, flag string, choices []string) {
-	// The call fails only if the flag does not exist or already has completions.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
-}
 
 func (o *options) run(stdout io.Writer) error {
 	if err := o.check(); err != nil {
@@ -240,8 +231,8 @@ func (o *options) check() error {
 		return exit.UsageErrorf("--direction %q: want one of %s", o.direction, strings.Join(directions(), ", "))
 	}
 	for _, v := range o.expect {
-		if !slices.Contains(verdicts(), v) {
-			return exit.UsageErrorf("--expect %q: want some of %s", v, strings.Join(verdicts(), ", "))
+		if !slices.Contains(words.SweepVerdicts(), v) {
+			return exit.UsageErrorf("--expect %q: want some of %s", v, strings.Join(words.SweepVerdicts(), ", "))
 		}
 	}
 	// The metric is not known yet, so Validate applies the limits for a rate. stats.Judge validates
@@ -282,24 +273,28 @@ func (o *options) draw(s *study, r *report) error {
 
 func (o *options) write(w io.Writer, r *report, s *study) error {
 	switch o.output {
-	case "json":
-		return writeJSON(w, r)
-	case "yaml":
-		return writeYAML(w, r)
 	case "markdown":
 		return writeMarkdown(w, r, s.unit)
+	case "table":
+		return writeText(w, r, s.unit)
 	}
-	return writeText(w, r, s.unit)
+	return terminal.WriteData(w, o.output, r)
 }
 
 func (o *options) checkExpected(r *report) error {
-	if len(o.expect) == 0 {
-		return nil
+	found := make([][2]string, len(r.Candidates))
+	for i, c := range r.Candidates {
+		found[i] = [2]string{c.Name, c.Verdict}
 	}
+	return checkVerdicts(found, o.expect)
+}
+
+// checkVerdicts checks names with their verdicts against --expect.
+func checkVerdicts(found [][2]string, expect []string) error {
 	var errs []error
-	for _, c := range r.Candidates {
-		if !slices.Contains(o.expect, c.Verdict) {
-			errs = append(errs, fmt.Errorf("%s is %s, expected %s", c.Name, c.Verdict, strings.Join(o.expect, " or ")))
+	for _, c := range found {
+		if len(expect) > 0 && !slices.Contains(expect, c[1]) {
+			errs = append(errs, fmt.Errorf("%s is %s, expected %s", c[0], c[1], strings.Join(expect, " or ")))
 		}
 	}
 	if len(errs) > 0 {

@@ -83,11 +83,8 @@ func (o *options) summarise(w io.Writer) error {
 	if len(all.Workloads) == 1 {
 		shown = last
 	}
-	switch o.output {
-	case "json":
-		return writeJSON(w, shown)
-	case "yaml":
-		return writeYAML(w, shown)
+	if o.output == "json" || o.output == "yaml" {
+		return terminal.WriteData(w, o.output, shown)
 	}
 	for i, v := range all.Workloads {
 		if i > 0 {

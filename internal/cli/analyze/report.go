@@ -1,15 +1,12 @@
 package analyze
 
 import (
-	"encoding/json"
-	"io"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cephtune/cephtune/internal/cli/difference"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -189,21 +186,4 @@ func finite(x float64) *float64 {
 		return nil
 	}
 	return &x
-}
-
-// writeYAML writes YAML with the fields of the JSON form.
-func writeYAML(w io.Writer, r any) error {
-	text, err := medium.YAML(r)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
-}
-
-func writeJSON(w io.Writer, r any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r)
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
@@ -154,11 +152,8 @@ func (r *replayed) configuration(index int) string {
 }
 
 func (r *replayed) write(w io.Writer, form string) error {
-	switch form {
-	case "json":
-		return writeJSON(w, r)
-	case "yaml":
-		return writeYAML(w, r)
+	if form == "json" || form == "yaml" {
+		return terminal.WriteData(w, form, r)
 	}
 	write, as := terminal.WriteString, medium.Line
 	table := func(out *strings.Builder, header []string, rows [][]string) {
@@ -218,17 +213,11 @@ func (r *replayed) verdictRows() [][]string {
 
 // expected checks the verdicts of candidates against --expect.
 func (r *replayed) expected(expect []string) error {
-	if len(expect) == 0 {
-		return nil
-	}
-	var errs []error
+	var found [][2]string
 	for _, c := range r.Candidates {
-		if c.Index > 0 && !slices.Contains(expect, string(c.Verdict)) {
-			errs = append(errs, fmt.Errorf("%s is %s, expected %s", c.Name, c.Verdict, strings.Join(expect, " or ")))
+		if c.Index > 0 {
+			found = append(found, [2]string{c.Name, string(c.Verdict)})
 		}
 	}
-	if len(errs) > 0 {
-		return exit.UnexpectedErrorf("%w", errors.Join(errs...))
-	}
-	return nil
+	return checkVerdicts(found, expect)
 }

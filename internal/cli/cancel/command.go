@@ -78,16 +78,12 @@ func newCommand(program string, connect object.Connect, pace object.Pace) *cobra
 func (o *options) run(parent context.Context, connect object.Connect, pace object.Pace, kind object.Kind, name string, out io.Writer) error {
 	ctx, stop := object.Bounded(parent, o.timeout)
 	defer stop()
-	c, namespace, err := connect()
-	if err != nil {
-		return err
-	}
-	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	c, found, err := object.Open(ctx, connect, kind, name)
 	if err != nil {
 		return err
 	}
 	w := &waiting{
-		out: out, subject: object.StateOf(found).Kind.Name + " " + namespace + "/" + name,
+		out: out, subject: object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String(),
 		abandoned: found.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true",
 	}
 	if err := end(ctx, c, found, w); err != nil {

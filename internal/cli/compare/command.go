@@ -127,15 +127,13 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of expected differences, separated by commas: "+strings.Join(kindNames(), ", "))
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of an expected difference, such as "Ceph version" (repeatable)`)
 	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse figures of B may be than those of A, such as 10%; makes the comparison a gate")
 	flags.BoolVar(&o.thisHour, "this-hour", false, "accept a reference of fewer than three days: the gate then holds for this hour only")
 	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 of phases at a rate)")
 	flags.BoolVar(&o.closedLoop, "closed-loop", false, "let --max-regression judge percentiles of phases without a rate: they hide stalls")
-	// The call fails only if the flag does not exist or already has completions.
-	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
+	kube.CompleteFlag(cmd, "expect-difference", kindNames())
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd
 }

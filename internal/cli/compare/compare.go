@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -91,30 +89,16 @@ func describe(s side) Side {
 // compares each environment with the first one that was recorded, usually that of A's first run. So it
 // also finds differences between the runs of one side; it marks those within A.
 func differences(a, b side) ([]string, error) {
-	var first *quiescence.Detail
 	var all []string
-	for i, run := range append(slices.Clone(a.runs), b.runs...) {
-		if len(run.Environment) == 0 {
-			continue
+	_, err := report.CompareEnvironments(append(slices.Clone(a.runs), b.runs...), func(_, run *archive.Run, text string) {
+		if slices.Contains(a.runs, run) {
+			text = fmt.Sprintf("%s (within %s, in run %d)", text, a.name, run.Number)
 		}
-		detail := &quiescence.Detail{}
-		if err := json.Unmarshal(run.Environment, detail); err != nil {
-			return nil, fmt.Errorf("environment of run %d: %w", run.Number, err)
+		if !slices.Contains(all, text) {
+			all = append(all, text)
 		}
-		if first == nil {
-			first = detail
-			continue
-		}
-		for _, text := range quiescence.Compare(*first, *detail) {
-			if i < len(a.runs) {
-				text = fmt.Sprintf("%s (within %s, in run %d)", text, a.name, run.Number)
-			}
-			if !slices.Contains(all, text) {
-				all = append(all, text)
-			}
-		}
-	}
-	return append(all, specDifferences(a, b)...), nil
+	})
+	return append(all, specDifferences(a, b)...), err
 }
 
 // specDifferences returns the phases that one side lacks, and those whose specifications differ,

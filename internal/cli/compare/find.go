@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -62,11 +61,7 @@ func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) 
 
 // object reads a benchmark and the results of one session, or of all sessions, from a cluster.
 func (r reader) object(ctx context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
-	source, namespace, err := r.connect()
-	if err != nil {
-		return side{}, nil, err
-	}
-	o, err := object.Get(ctx, source, object.Benchmark(), client.ObjectKey{Namespace: namespace, Name: arg.name})
+	source, o, err := object.Open(ctx, r.connect, object.Benchmark(), arg.name)
 	if err != nil {
 		return side{}, nil, err
 	}

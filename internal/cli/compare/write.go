@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,20 +9,16 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
-	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 func (c *comparison) write(out io.Writer, format string) error {
 	var text []byte
 	var err error
 	switch format {
-	case "json":
-		text, err = json.MarshalIndent(c, "", "  ")
-		text = append(text, '\n')
-	case "yaml":
-		text, err = medium.YAML(c)
+	case "json", "yaml":
+		return terminal.WriteData(out, format, c)
 	case "markdown":
-		text = c.markdown()
+		text = c.page().Markdown()
 	case "html":
 		text, err = c.page().HTML()
 	default:
@@ -109,28 +104,6 @@ func (c *comparison) table() string {
 		}
 	}
 	return out.String()
-}
-
-func (c *comparison) markdown() []byte {
-	var out strings.Builder
-	add := func(format string, data ...any) { out.WriteString(medium.Format(medium.Markdown, format, data...)) }
-	add("**%s**\n\n- A: %s\n- B: %s\n", c.headline(), c.A.String(), c.B.String())
-	for _, line := range c.differenceLines() {
-		add("- %s\n", line)
-	}
-	if header, rows := c.rows(); len(rows) > 0 {
-		out.WriteString("\n" + (&report.Table{Header: header, Rows: rows}).Markdown())
-	}
-	if len(c.Regressions) > 0 {
-		out.WriteString("\n")
-	}
-	for _, line := range c.regressionLines() {
-		add("- %s\n", line)
-	}
-	for _, note := range c.Notes {
-		add("\n%s\n", note)
-	}
-	return []byte(out.String())
 }
 
 // page returns the comparison as a report. The raw figures of the report are the rows of the table.

@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
-	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each request.
@@ -73,7 +71,6 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
@@ -186,22 +183,10 @@ func (e *examination) unreadable(topic, subject string, err error) {
 }
 
 func write(out io.Writer, findings []Finding, format string) error {
-	var text []byte
-	var err error
-	switch format {
-	case "json":
-		text, err = json.MarshalIndent(findings, "", "  ")
-		text = append(text, '\n')
-	case "yaml":
-		text, err = medium.YAML(findings)
-	default:
-		_, err = terminal.WriteString(out, table(findings))
-		return err
+	if format != "table" {
+		return terminal.WriteData(out, format, findings)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
+	_, err := terminal.WriteString(out, table(findings))
 	return err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/settings"
 )
@@ -80,23 +79,13 @@ func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Dep
 	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
 		e.found(topic, Wrong, "It is scaled to 0 replicas.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
 	case d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas:
-		e.found(topic, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(images(d), ", ")), "")
+		e.found(topic, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(kube.Images(d), ", ")), "")
 	case d.Status.ReadyReplicas > 0:
 		e.found(topic, Note, "It is being rolled out.", where)
 	default:
 		e.found(topic, Wrong, "It is not ready.", where+fmt.Sprintf("\nkubectl -n %s logs deployment/%s --all-containers --tail=50", d.Namespace, d.Name))
 	}
 	return d
-}
-
-func images(d *appsv1.Deployment) []string {
-	var all []string
-	for _, c := range d.Spec.Template.Spec.Containers {
-		if !slices.Contains(all, c.Image) {
-			all = append(all, c.Image)
-		}
-	}
-	return all
 }
 
 // right is a permission that the commands of this program need.
@@ -106,7 +95,7 @@ type right struct {
 }
 
 func rights() []right {
-	both := []string{"get", "list", "watch", "create", "patch", "delete"}
+	both := []string{"get", "list", "create", "patch", "delete"}
 	return []right{
 		{v1alpha1.GroupVersion.Group, object.Benchmark().Plural, both},
 		{v1alpha1.GroupVersion.Group, object.Sweep().Plural, both},
@@ -195,25 +184,15 @@ func configMapOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// load reads the operator config in a ConfigMap, with the operator's own checks. Those checks read a
-// file, so load writes a temporary one.
-func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
+// load reads the operator config in a ConfigMap, with the operator's own checks.
+func load(cm *corev1.ConfigMap) (*settings.Settings, error) {
 	text, ok := cm.Data["config.yaml"]
 	if !ok {
 		return nil, errors.New("it has no config.yaml")
 	}
-	dir, err := os.MkdirTemp("", "cephtune-doctor-")
+	read, err := settings.Parse([]byte(text))
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	if read, err = settings.Load(file); err != nil {
-		// The message must not name the file, which is temporary.
-		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "config.yaml"))
+		return nil, fmt.Errorf("operator config config.yaml: %w", err)
 	}
 	return read, nil
 }

@@ -82,11 +82,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 
 // documents returns the object, and the objects with its results, as YAML documents.
 func documents(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
-	c, namespace, err := connect()
-	if err != nil {
-		return nil, err
-	}
-	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	c, found, err := object.Open(ctx, connect, kind, name)
 	if err != nil {
 		return nil, err
 	}

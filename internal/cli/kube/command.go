@@ -14,8 +14,15 @@ import (
 func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 	connection := NewConnection()
 	cmd := newCommand(connection)
+	cmd.Flags().SortFlags = false // The help has the flags in the order in which the command adds them.
 	connection.AddFlags(cmd)
 	return cmd
+}
+
+// CompleteFlag gives a flag of a command its completions.
+func CompleteFlag(cmd *cobra.Command, flag string, choices []string) {
+	// The call fails only if the flag does not exist or already has completions.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // AddOutput gives a command the flag --output, with completion. The flag accepts one of the
@@ -23,8 +30,7 @@ func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 func AddOutput(cmd *cobra.Command, format *string, formats ...string) {
 	list := strings.Join(formats, ", ")
 	cmd.Flags().StringVarP(format, "output", "o", formats[0], list)
-	// The call fails only if the flag does not exist or already has completions.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	CompleteFlag(cmd, "output", formats)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(formats, *format) {
 			return exit.UsageErrorf("--output %q: want one of %s", *format, list)

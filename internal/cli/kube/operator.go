@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/settings"
@@ -25,6 +27,26 @@ const flagNamespaces = "--namespaces="
 func Operators(ctx context.Context, reader client.Reader, namespace string) ([]appsv1.Deployment, error) {
 	list := &appsv1.DeploymentList{}
 	err := reader.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{LabelName: "cephtune", settings.LabelComponent: "manager"})
+	return list.Items, err
+}
+
+// Images returns the images of a Deployment's containers.
+func Images(d *appsv1.Deployment) []string {
+	var all []string
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if !slices.Contains(all, c.Image) {
+			all = append(all, c.Image)
+		}
+	}
+	return all
+}
+
+// CephClusters lists the CephClusters of all namespaces. They are unstructured, because this program has no types for
+// Rook's kinds.
+func CephClusters(ctx context.Context, reader client.Reader) ([]unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
+	err := reader.List(ctx, list)
 	return list.Items, err
 }
 

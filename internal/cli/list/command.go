@@ -83,7 +83,6 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "list those of all namespaces")
 	flags.StringVarP(&o.selector, "selector", "l", "", "list only those with these labels, such as team=storage")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +16,11 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
@@ -85,8 +85,7 @@ func (l *Flags) Add(cmd *cobra.Command, duration time.Duration) {
 		return pflag.NormalizedName(words.Flag(name))
 	})
 	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
-		// The call fails only if the flag does not exist or already has completions.
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		kube.CompleteFlag(cmd, name, values)
 	}
 }
 
@@ -408,6 +407,24 @@ func (l *Flags) rampOf() *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(l.ramp)}
 }
 
+// Resolve fits the flags to the cluster, and returns the CephCluster and the template that they describe. It writes what it
+// has chosen to notes. With dryRun, the manifest may be for another cluster, so classes and their volumes may be missing.
+func (l *Flags) Resolve(ctx context.Context, c client.Client, dryRun bool, notes io.Writer) (v1alpha1.ClusterReference, v1alpha1.BenchmarkTemplate, error) {
+	var template v1alpha1.BenchmarkTemplate
+	if err := l.Fit(ctx, c); err != nil && !dryRun {
+		return v1alpha1.ClusterReference{}, template, err
+	}
+	ref, err := l.ClusterRef(ctx, c)
+	if err != nil {
+		return ref, template, err
+	}
+	if _, err := io.WriteString(notes, l.FitFailureDomain(ctx, c, ref)); err != nil {
+		return ref, template, err
+	}
+	template, err = l.Template()
+	return ref, template, err
+}
+
 // ClusterRef returns the CephCluster that the flags name, or the only one that exists.
 func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
 	if namespace, name, named := strings.Cut(l.cluster, "/"); named {
@@ -418,18 +435,17 @@ func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.Clust
 
 // OnlyCluster returns the only CephCluster. It returns an error unless exactly one exists.
 func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
-	if err := c.List(ctx, list); err != nil {
+	all, err := kube.CephClusters(ctx, c)
+	if err != nil {
 		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster: %w; name it with --ceph-cluster NAMESPACE/NAME or spec.clusterRef", err)
 	}
-	switch len(list.Items) {
+	switch len(all) {
 	case 0:
 		return v1alpha1.ClusterReference{}, errors.New("there is no CephCluster: choose another --context")
 	case 1:
-		return v1alpha1.ClusterReference{Namespace: list.Items[0].GetNamespace(), Name: list.Items[0].GetName()}, nil
+		return v1alpha1.ClusterReference{Namespace: all[0].GetNamespace(), Name: all[0].GetName()}, nil
 	}
-	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(list.Items)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME, or with spec.clusterRef in a file")
+	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(all)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME, or with spec.clusterRef in a file")
 }
 
 // FillCluster sets clusterRef of an object to the only CephCluster, unless the object names a cluster.

@@ -35,13 +35,6 @@ func CompleteBenchmarks(connect Connect, most int) cobra.CompletionFunc {
 	}
 }
 
-// CompleteSweeps completes the names of sweeps alone.
-func CompleteSweeps(connect Connect, most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return offer(names(cmd, connect, Sweep(), ""), args, typed, most)
-	}
-}
-
 func offer(all, args []string, typed string, most int) ([]string, cobra.ShellCompDirective) {
 	if len(args) >= most {
 		return nil, cobra.ShellCompDirectiveNoFileComp

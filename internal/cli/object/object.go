@@ -134,6 +134,16 @@ func Get(ctx context.Context, reader client.Reader, kind Kind, key client.Object
 	return o, nil
 }
 
+// Open connects, and reads an object of the chosen namespace. The kind may be empty, see [KindNamed].
+func Open(ctx context.Context, connect Connect, kind Kind, name string) (client.WithWatch, client.Object, error) {
+	c, namespace, err := connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	return c, found, err
+}
+
 // Missing returns a message that an object does not exist, and what to do. An empty kind stands for both.
 func Missing(kind Kind, key client.ObjectKey) string {
 	name := cmp.Or(kind.Name, Sweep().Name+" or "+Benchmark().Name)

@@ -38,7 +38,6 @@ func TestNamesAreCompleted(t *testing.T) {
 		"no more than one":          {object.Complete(clitest.Connecting(c), 1), []string{"pg-num"}, "", nil},
 		"benchmarks alone":          {object.CompleteBenchmarks(clitest.Connecting(c), 2), nil, "", []string{"nightly"}},
 		"not the same once more":    {object.CompleteBenchmarks(clitest.Connecting(c), 2), []string{"nightly"}, "", []string{}},
-		"sweeps alone":              {object.CompleteSweeps(clitest.Connecting(c), 1), nil, "p", []string{"pg-num"}},
 		"without a kubeconfig":      {object.Complete(broken, 1), nil, "", nil},
 		"where nothing may be read": {object.Complete(clitest.Connecting(refusing), 1), nil, "", nil},
 	} {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -56,20 +54,12 @@ func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephB
 		return err
 	}
 	plan.Refusal = load.RefusedDomains(ctx, c, checked.Spec.ClusterRef, checked.Spec.Template.Target.ScratchPool)
-	var text []byte
-	switch output {
-	case "json":
-		text, err = json.MarshalIndent(plan, "", "  ")
-		text = append(text, '\n')
-	case "yaml":
-		text, err = medium.YAML(plan)
-	default:
-		text = []byte(plan.table())
+	if output == "table" {
+		_, err = io.WriteString(out, plan.table())
+	} else {
+		err = terminal.WriteData(out, output, plan)
 	}
-	if err != nil {
-		return err
-	}
-	if _, err = out.Write(text); err != nil || plan.Refusal == "" {
+	if err != nil || plan.Refusal == "" {
 		return err
 	}
 	return exit.UnexpectedErrorf("the operator would refuse the benchmark: %s", plan.Refusal)

@@ -81,7 +81,6 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephTuningSweep or a CephBenchmark; - is standard input")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the plan; 0 is without limit")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")

@@ -88,7 +88,6 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file to read, instead of the cluster; - is standard input")
 	flags.StringVar(&o.path, "to", "", "file to write, instead of standard output; its ending chooses the format")
 	kube.AddOutput(cmd, &o.output, outputs()...)
@@ -170,14 +169,11 @@ func (o *options) find(ctx context.Context, connect object.Connect, args []strin
 	if err != nil {
 		return source{}, err
 	}
-	c, namespace, err := connect()
+	c, opened, err := object.Open(ctx, connect, kind, name)
 	if err != nil {
 		return source{}, err
 	}
-	input := source{}
-	if input.object, err = object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
-		return source{}, err
-	}
+	input := source{object: opened}
 	switch found := input.object.(type) {
 	case *v1alpha1.CephTuningSweep:
 		if input.benchmarks, err = results.OfSweep(ctx, c, found); err != nil {

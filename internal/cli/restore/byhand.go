@@ -1,7 +1,6 @@
 package restore
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -9,7 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
-	"github.com/cephtune/cephtune/internal/report/medium"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -96,15 +95,5 @@ func writeData(out io.Writer, found []*tuning.Journal, format string) error {
 		}
 		all = append(all, open)
 	}
-	if format == "yaml" {
-		text, err := medium.YAML(all)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(all)
+	return terminal.WriteData(out, format, all)
 }

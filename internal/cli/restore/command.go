@@ -82,7 +82,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 		Short:             "Show what a sweep has not restored in Ceph, or abandon the restore",
 		Long:              longHelp,
 		Example:           fmt.Sprintf(examples, program+" restore"),
-		ValidArgsFunction: object.CompleteSweeps(connect, 1),
+		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
 				return err
@@ -93,7 +93,6 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.BoolVar(&o.abandon, "abandon", false, "abandon the restore; needs --yes")
 	flags.BoolVar(&o.yes, "yes", false, "confirm --abandon")
 	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator, where journals are")

@@ -5,7 +5,6 @@ package results
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
-	"github.com/cephtune/cephtune/internal/report/medium"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each request.
@@ -58,25 +57,20 @@ type options struct {
 	output string
 }
 
-// connect makes a client and returns the chosen namespace.
-type connect func() (client.Reader, string, error)
-
 // NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
-		cmd := newCommand(program, func() (client.Reader, string, error) { return connection.Connect() })
-		cmd.ValidArgsFunction = object.Complete(connection.Connect, 1)
-		return cmd
-	})
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
 
-func newCommand(program string, connect connect) *cobra.Command {
+func newCommand(program string, connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "results [cephbenchmark/ | cephsweep/]NAME",
 		Short:   "Show what a benchmark or a sweep measured",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" results"),
+
+		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.kind, o.name, err = object.Parse(args); err != nil {
 				return err
@@ -90,7 +84,6 @@ func newCommand(program string, connect connect) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "csv")
 	flags.Int32Var(&o.run, "run", 0, "show only the run with this number")
 	flags.StringVar(&o.runID, "run-id", "", "show results of an earlier runID, instead of the one in status")
@@ -108,12 +101,8 @@ func (o *options) check(hasRun, hasOutput bool) error {
 	return nil
 }
 
-func (o *options) show(ctx context.Context, connect connect, w io.Writer) error {
-	reader, namespace, err := connect()
-	if err != nil {
-		return err
-	}
-	found, err := object.Get(ctx, reader, o.kind, client.ObjectKey{Namespace: namespace, Name: o.name})
+func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer) error {
+	reader, found, err := object.Open(ctx, connect, o.kind, o.name)
 	if err != nil {
 		return err
 	}
@@ -131,10 +120,8 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	switch {
 	case o.series != "":
 		return writeSeries(w, f, v1alpha1.PhaseName(o.series))
-	case o.output == "json":
-		return writeJSON(w, f)
-	case o.output == "yaml":
-		return writeYAML(w, f)
+	case o.output == "json" || o.output == "yaml":
+		return terminal.WriteData(w, o.output, f.runs)
 	case o.output == "csv":
 		return writeFigures(w, f)
 	}
@@ -151,37 +138,26 @@ func (o *options) showSweep(s *v1alpha1.CephTuningSweep, w io.Writer) error {
 		return fmt.Errorf("sweep %s has no results yet: %s: %s", s.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
 	}
 	switch o.output {
-	case "json":
-		text, err := json.MarshalIndent(s.Status, "", "  ")
-		if err == nil {
-			_, err = w.Write(append(text, '\n'))
-		}
-		return err
-	case "yaml":
-		text, err := medium.YAML(s.Status)
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		return err
+	case "json", "yaml":
+		return terminal.WriteData(w, o.output, s.Status)
 	case "csv":
 		document, err := report.Sweep(s, report.RunsOf(s, nil))
 		if err != nil {
 			return err
 		}
-		text, err := document.CSV()
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		return err
+		return writeCSV(w, document.Figures)
 	}
 	return WriteSweep(w, s)
 }
 
 // Write shows the measurements of a CephBenchmark's latest run ID, as the subcommand does without
 // flags.
-func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
+func Write(ctx context.Context, reader client.Reader, b *v1alpha1.CephBenchmark, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	o := &options{kind: object.Benchmark(), name: key.Name, output: "table"}
-	return o.show(ctx, func() (client.Reader, string, error) { return reader, key.Namespace, nil }, w)
+	f, err := (&options{}).find(ctx, reader, b)
+	if err != nil {
+		return err
+	}
+	return writeTable(w, f)
 }

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,22 +13,6 @@ import (
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/result"
 )
-
-// writeJSON writes the stored documents of the runs, in one array.
-func writeJSON(w io.Writer, f *findings) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(f.runs)
-}
-
-func writeYAML(w io.Writer, f *findings) error {
-	text, err := medium.YAML(f.runs)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
-}
 
 // writeFigures writes one line for each figure of each run.
 func writeFigures(w io.Writer, f *findings) error {

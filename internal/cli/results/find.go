@@ -31,7 +31,7 @@ type findings struct {
 
 func (o *options) find(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) (*findings, error) {
 	f := &findings{benchmark: benchmark}
-	maps, err := o.list(ctx, reader, f.benchmark)
+	maps, err := Kept(ctx, reader, benchmark, o.runID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +94,16 @@ func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephT
 	return all, nil
 }
 
-// Kept returns the ConfigMaps with the runs that Runs returns.
+// Kept returns the ConfigMaps of one session: the session in status or, with a run ID, the latest session of that ID.
 func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]corev1.ConfigMap, error) {
-	return (&options{runID: runID}).list(ctx, reader, benchmark)
+	labels := archive.Labels(benchmark.Name)
+	if runID == "" {
+		labels[archive.LabelSession] = archive.Session(benchmark)
+	} else {
+		labels[archive.LabelRunID] = runID
+	}
+	maps, err := listMaps(ctx, reader, benchmark, labels)
+	return latestSession(maps), err
 }
 
 // KeptSessions returns the ConfigMaps with the runs of all sessions that are kept.
@@ -146,19 +153,6 @@ func replaced(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) *archive.
 		}
 	}
 	return run
-}
-
-// list returns the ConfigMaps of one session: the session in status or, with a run ID, the latest
-// session of that ID.
-func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
-	labels := archive.Labels(benchmark.Name)
-	if o.runID == "" {
-		labels[archive.LabelSession] = archive.Session(benchmark)
-	} else {
-		labels[archive.LabelRunID] = o.runID
-	}
-	maps, err := listMaps(ctx, reader, benchmark, labels)
-	return latestSession(maps), err
 }
 
 func listMaps(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, labels client.MatchingLabels) ([]corev1.ConfigMap, error) {

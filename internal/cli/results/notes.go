@@ -177,30 +177,8 @@ func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 // runs.
 func environmentNotes(runs []*archive.Run) ([]string, error) {
 	var lines []string
-	var first quiescence.Detail
-	for i, run := range runs {
-		detail, err := environmentOf(run)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			first = detail
-			continue
-		}
-		for _, difference := range quiescence.Compare(first, detail) {
-			lines = append(lines, fmt.Sprintf("run %d: environment differs from that of run %d: %s", run.Number, runs[0].Number, difference))
-		}
-	}
-	return lines, nil
-}
-
-func environmentOf(run *archive.Run) (quiescence.Detail, error) {
-	var detail quiescence.Detail
-	if len(run.Environment) == 0 {
-		return detail, nil
-	}
-	if err := json.Unmarshal(run.Environment, &detail); err != nil {
-		return quiescence.Detail{}, fmt.Errorf("run %d: environment: %w", run.Number, err)
-	}
-	return detail, nil
+	_, err := report.CompareEnvironments(runs, func(first, run *archive.Run, difference string) {
+		lines = append(lines, fmt.Sprintf("run %d: environment differs from that of run %d: %s", run.Number, first.Number, difference))
+	})
+	return lines, err
 }

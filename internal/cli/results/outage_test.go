@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/report"
 )
 
 func TestResultsShowOutages(t *testing.T) {
@@ -13,15 +14,16 @@ func TestResultsShowOutages(t *testing.T) {
 		Windows: []archive.OutageWindow{{Name: archive.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP50: "0.002", LatencyP99: "0.012", StalledSeconds: 1}},
 	}}}}
 	var out strings.Builder
-	writeOutages(&out, 120, []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run})
+	for _, table := range report.OutageTables([]*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run}) {
+		writeReported(&out, 120, table)
+	}
 	words := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"2 outage 2s 20s 14700", "2 90s 12s", "2 Recovery 20 275 2ms 12ms 1"} {
+	for _, want := range []string{"2 2s 20s 14700", "2 90s 12s", "2 Recovery 20 275 IOPS 2ms 12ms 1"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%q is not in it:\n%s", want, out.String())
 		}
 	}
-	out.Reset()
-	if writeOutages(&out, 120, []*archive.Run{{Number: 1}}); out.Len() > 0 {
-		t.Errorf("of none it tells %q", out.String())
+	if tables := report.OutageTables([]*archive.Run{{Number: 1}}); len(tables) > 0 {
+		t.Errorf("of none it tells %v", tables)
 	}
 }

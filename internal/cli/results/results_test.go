@@ -144,7 +144,7 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 
 // world returns a cluster with results of the current run ID, of an earlier one, and of a deleted
 // benchmark with the same name.
-func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client.Reader {
+func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client.WithWatch {
 	t.Helper()
 	objects := []client.Object{b}
 	add := func(b *v1alpha1.CephBenchmark, r *archive.Run, minutes int) {
@@ -170,8 +170,8 @@ func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client
 }
 
 // reading returns the command for a cluster.
-func reading(from client.Reader) *cobra.Command {
-	return newCommand("kubectl cephtune", func() (client.Reader, string, error) { return from, "bench", nil })
+func reading(from client.WithWatch) *cobra.Command {
+	return newCommand("kubectl cephtune", func() (client.WithWatch, string, error) { return from, "bench", nil })
 }
 
 func TestGolden(t *testing.T) {
@@ -183,7 +183,7 @@ func TestGolden(t *testing.T) {
 	}}}
 	unseen := nightly()
 	unseen.Status = v1alpha1.CephBenchmarkStatus{}
-	three := func(b *v1alpha1.CephBenchmark) client.Reader {
+	three := func(b *v1alpha1.CephBenchmark) client.WithWatch {
 		return world(t, b, run(t, 3, v1alpha1.RunValid, 54), run(t, 1, v1alpha1.RunValid, 50), run(t, 2, v1alpha1.RunInvalid, 20), run(t, 4, v1alpha1.RunValid, 51))
 	}
 	failed := &archive.Run{
@@ -191,7 +191,7 @@ func TestGolden(t *testing.T) {
 		Phases: []archive.Phase{{Name: "write-4m", Clients: []task.Report{{Status: task.Status{ID: "t", State: task.Failed}, Output: "error"}}}},
 	}
 	for name, c := range map[string]struct {
-		reader client.Reader
+		reader client.WithWatch
 		line   string
 	}{
 		"table":                      {three(nightly()), "nightly"},
@@ -242,7 +242,7 @@ func TestJSONIsTheDocuments(t *testing.T) {
 }
 
 // broken answers every request with an error.
-func broken(t *testing.T, err error) client.Reader {
+func broken(t *testing.T, err error) client.WithWatch {
 	t.Helper()
 	return interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -258,7 +258,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}}
 	damaged.Labels[archive.LabelSession] = archive.Session(nightly())
 	for name, c := range map[string]struct {
-		reader client.Reader
+		reader client.WithWatch
 		want   string
 	}{
 		"no such kind": {broken(t, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "cephtune.dev", Kind: "CephBenchmark"}}), "install cephtune"},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -32,9 +31,11 @@ func WriteSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	writePlan(&out, terminal.Columns(w), s)
 	writeConfigurations(&out, terminal.Columns(w), s)
 	writeSessions(&out, terminal.Columns(w), s)
-	writeNoise(&out, s.Status.Noise)
+	if text := report.NoiseText(s.Status.Noise); text != "" {
+		terminal.Append(&out, "\n%s\n", text)
+	}
 	writeConstraints(&out, terminal.Columns(w), s)
-	writeRestored(&out, s.Status.Conditions)
+	terminal.Append(&out, "\n%s\n", report.Restored(s))
 	writePatches(&out, s)
 	writeNext(&out, s, ledger)
 	_, err = terminal.WriteString(w, out.String())
@@ -173,51 +174,28 @@ func writeSessions(out *strings.Builder, columns int, s *v1alpha1.CephTuningSwee
 	if len(rows) == 0 {
 		return
 	}
-	for i := range header {
-		header[i] = strings.ToUpper(header[i])
-	}
 	out.WriteString("\n")
-	terminal.WriteTable(out, columns, header, rows)
+	writeReported(out, columns, &report.Table{Header: header, Rows: rows})
 	if scope := report.ScopeOf(s.Status.Scope); scope != "" {
 		terminal.Append(out, "The verdict holds for %s.\n", scope)
 	}
 }
 
-func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
-	if n == nil {
-		return
+// writeReported writes a table of the report.
+func writeReported(out *strings.Builder, columns int, t *report.Table) {
+	header := make([]string, len(t.Header))
+	for i, name := range t.Header {
+		header[i] = strings.ToUpper(name)
 	}
-	terminal.Append(out, "\nRuns of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed "+
-		"by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times "+
-		"out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
+	terminal.WriteTable(out, columns, header, t.Rows)
 }
 
 func writeConstraints(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
-	results := s.Status.Constraints
-	if len(results) == 0 {
+	if len(s.Status.Constraints) == 0 {
 		return
-	}
-	rows := make([][]string, len(results))
-	for i, r := range results {
-		limit, unit := "", report.Ratio
-		if i < len(s.Spec.Constraints) {
-			limit, unit = report.LimitOf(s.Spec.Constraints[i])
-		}
-		rows[i] = []string{report.FigureName(r.MetricReference), limit, report.Interval(r.Low, r.High, unit), string(r.Outcome)}
 	}
 	terminal.Append(out, "\nConstraints, for %s:\n", report.Leader(s))
-	terminal.WriteTable(out, columns, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
-}
-
-// writeRestored says whether all settings are restored. A sweep that varies only scratch pools and the
-// load may have changed no setting.
-func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
-	restored := meta.FindStatusCondition(conditions, v1alpha1.ConditionRestored)
-	if restored == nil {
-		out.WriteString("\nNo setting of the Ceph cluster was changed.\n")
-		return
-	}
-	terminal.Append(out, "\n%s: %s\n", restored.Reason, restored.Message)
+	writeReported(out, columns, report.Constraints(s))
 }
 
 func writePatches(out *strings.Builder, s *v1alpha1.CephTuningSweep) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
@@ -59,7 +58,7 @@ func TestResultsOfASweep(t *testing.T) {
 	fresh.Name, fresh.Status = "fresh", v1alpha1.CephTuningSweepStatus{}
 	c := clitest.Holding(t, switched(), fresh)
 	run := func(line string) clitest.Outcome {
-		return clitest.Execute(t, newCommand("kubectl cephtune", func() (client.Reader, string, error) { return c, clitest.Namespace, nil }), line, "")
+		return clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
 	}
 	got := run("mclock")
 	t.Log(got.Stdout)

@@ -37,7 +37,10 @@ func writeTable(w io.Writer, f *findings) error {
 			out.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
 		}
 	}
-	writeOutages(&out, terminal.Columns(w), f.runs)
+	for _, t := range report.OutageTables(f.runs) {
+		out.WriteString("\n")
+		writeReported(&out, terminal.Columns(w), t)
+	}
 	notes, err := notes(f.runs)
 	if err != nil {
 		return err

@@ -115,7 +115,6 @@ const usualDuration = 45 * time.Second
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
 	o.load.Add(cmd, usualDuration)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
@@ -124,12 +123,9 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	o.AddFlags(cmd, verdicts())
 }
 
+// verdicts returns those of benchmarks and of sweeps.
 func verdicts() []string {
-	return []string{
-		string(v1alpha1.BenchmarkPassed), string(v1alpha1.BenchmarkFailed),
-		string(v1alpha1.VerdictSuperior), string(v1alpha1.VerdictBetter), string(v1alpha1.VerdictEquivalent),
-		string(v1alpha1.VerdictInferior), string(v1alpha1.VerdictInconclusive), string(v1alpha1.VerdictInvalid),
-	}
+	return append([]string{string(v1alpha1.BenchmarkPassed), string(v1alpha1.BenchmarkFailed)}, words.SweepVerdicts()...)
 }
 
 func (o *options) check(cmd *cobra.Command, args []string) error {
@@ -216,17 +212,7 @@ func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader, 
 
 // fromFlags returns the object that the flags describe: a benchmark, or a sweep over StorageClasses.
 func (o *options) fromFlags(ctx context.Context, c client.Client, errOut io.Writer) (client.Object, error) {
-	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
-		return nil, err
-	}
-	ref, err := o.load.ClusterRef(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.WriteString(errOut, o.load.FitFailureDomain(ctx, c, ref)); err != nil {
-		return nil, err
-	}
-	template, err := o.load.Template()
+	ref, template, err := o.load.Resolve(ctx, c, o.DryRun(), errOut)
 	if err != nil {
 		return nil, err
 	}

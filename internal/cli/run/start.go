@@ -48,8 +48,7 @@ func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts, "scope": scopes()} {
-		// The call fails only if the flag does not exist or already has completions.
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		kube.CompleteFlag(cmd, name, values)
 	}
 }
 

@@ -98,7 +98,6 @@ func newCommand(program string, o *command) *cobra.Command {
 	if o.suspend {
 		cmd.Use, cmd.Short = "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", "Suspend a sweep or a benchmark; a sweep restores everything"
 		cmd.Long, cmd.Example = suspendHelp, fmt.Sprintf(suspendExamples, program+" suspend")
-		cmd.Flags().SortFlags = false
 		cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
 		cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is without limit")
 	}
@@ -110,11 +109,7 @@ func newCommand(program string, o *command) *cobra.Command {
 func (o *command) run(parent context.Context, kind object.Kind, name string, out io.Writer) error {
 	ctx, stop := object.Bounded(parent, o.timeout)
 	defer stop()
-	c, namespace, err := o.connect()
-	if err != nil {
-		return err
-	}
-	found, err := object.Get(ctx, c, kind, client.ObjectKey{Namespace: namespace, Name: name})
+	c, found, err := object.Open(ctx, o.connect, kind, name)
 	if err != nil {
 		return err
 	}

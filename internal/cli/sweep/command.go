@@ -141,7 +141,6 @@ func newCommand(program string, connect object.Connect, logs live.Logs, asks fun
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&o.objective, "objective", "", "metric to compare, such as p99, iops or bandwidth")
 	flags.StringVar(&o.effect, "minimum-effect", "", "smallest improvement that matters (default 10%)")
 	flags.StringSliceVar(&o.baseline, "baseline", nil, "values to compare with, such as pg_num=32 (default the present ones)")
@@ -151,19 +150,12 @@ func newCommand(program string, connect object.Connect, logs live.Logs, asks fun
 	flags.BoolVar(&o.planOnly, "plan", false, "only show the plan")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "run without asking for confirmation")
 	o.load.Add(cmd, time.Minute)
-	o.AddFlags(cmd, verdicts())
+	o.AddFlags(cmd, words.SweepVerdicts())
 	return cmd
 }
 
-func verdicts() []string {
-	return []string{
-		string(v1alpha1.VerdictSuperior), string(v1alpha1.VerdictBetter), string(v1alpha1.VerdictEquivalent),
-		string(v1alpha1.VerdictInferior), string(v1alpha1.VerdictInconclusive), string(v1alpha1.VerdictInvalid),
-	}
-}
-
 func (o *options) check(cmd *cobra.Command, args []string) error {
-	args, err := o.Check(args, verdicts())
+	args, err := o.Check(args, words.SweepVerdicts())
 	if err != nil {
 		return err
 	}
@@ -295,17 +287,7 @@ func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, er
 
 // sweep returns the object that the flags describe, without its namespace.
 func (o *options) sweep(ctx context.Context, c client.Client, errOut io.Writer) (*v1alpha1.CephTuningSweep, error) {
-	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
-		return nil, err
-	}
-	ref, err := o.load.ClusterRef(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.WriteString(errOut, o.load.FitFailureDomain(ctx, c, ref)); err != nil {
-		return nil, err
-	}
-	template, err := o.load.Template()
+	ref, template, err := o.load.Resolve(ctx, c, o.DryRun(), errOut)
 	if err != nil {
 		return nil, err
 	}

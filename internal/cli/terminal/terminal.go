@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"regexp"
@@ -53,6 +54,21 @@ func ForFile(w io.Writer) io.Writer {
 		return w
 	}
 	return Raw(w)
+}
+
+// WriteData writes a value as json or yaml.
+func WriteData(w io.Writer, format string, value any) error {
+	if format == "yaml" {
+		text, err := medium.YAML(value)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
 }
 
 // Printf is like fmt.Fprintf, but writes each argument that is a string or an error on one line.

@@ -4,7 +4,6 @@ package versions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/version"
 )
 
@@ -73,7 +71,6 @@ func newCommand(program string, connection cluster) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.BoolVar(&o.client, "client", false, "only the version of this program")
 	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
@@ -91,21 +88,10 @@ func (o *options) run(ctx context.Context, connection cluster, out io.Writer) er
 }
 
 func (v *versions) write(out io.Writer, form string) error {
-	var text []byte
-	var err error
-	switch form {
-	case "json":
-		text, err = json.MarshalIndent(v, "", "  ")
-		text = append(text, '\n')
-	case "yaml":
-		text, err = medium.YAML(v)
-	default:
-		text = []byte(v.table())
+	if form != "table" {
+		return terminal.WriteData(out, form, v)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
+	_, err := io.WriteString(out, v.table())
 	return err
 }
 

@@ -3,13 +3,11 @@ package versions
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -101,18 +99,12 @@ func (v *versions) readOperator(ctx context.Context, c client.Reader, namespace 
 		v.Unknown = append(v.Unknown, fmt.Sprintf("operator: not found in namespace %s: name its namespace with --operator-namespace", namespace))
 	}
 	for i := range all {
-		for _, container := range all[i].Spec.Template.Spec.Containers {
-			if !slices.Contains(v.Operator, container.Image) {
-				v.Operator = append(v.Operator, container.Image)
-			}
-		}
+		v.Operator = append(v.Operator, kube.Images(&all[i])...)
 	}
 }
 
 func (v *versions) readClusters(ctx context.Context, c client.Reader) {
-	all := &unstructured.UnstructuredList{}
-	all.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
-	err := c.List(ctx, all)
+	all, err := kube.CephClusters(ctx, c)
 	if meta.IsNoMatchError(err) {
 		v.Unknown = append(v.Unknown, "Ceph: Rook is not installed")
 		return
@@ -121,7 +113,7 @@ func (v *versions) readClusters(ctx context.Context, c client.Reader) {
 		v.unknown("Ceph", err)
 		return
 	}
-	for _, o := range all.Items {
+	for _, o := range all {
 		// A field of another type counts as missing.
 		found, _, _ := unstructured.NestedString(o.Object, "status", "version", "version")
 		if found == "" {

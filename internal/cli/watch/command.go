@@ -56,12 +56,14 @@ const examples = `  # A sweep, to its verdict
   %[1]s cephsweep/pg-num -n cephtune-bench -o json | jq -r .status.verdict`
 
 type options struct {
-	kind    kind
+	kind    cli.Kind // may be empty, see [cli.Get]
 	name    string
 	timeout time.Duration
 	output  string
 	quiet   bool
 	live    bool
+	// report prints the outcome; nil for that of a sweep or a benchmark.
+	report func(client.Object, io.Writer) error
 }
 
 // surroundings holds the dependencies of the command.
@@ -106,7 +108,6 @@ func newCommand(program string, with surroundings) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is without limit")
 	AddLive(cmd, &o.live)
@@ -119,14 +120,11 @@ func AddLive(cmd *cobra.Command, enabled *bool) {
 }
 
 // read parses the arguments.
-func (o *options) read(args []string) error {
+func (o *options) read(args []string) (err error) {
 	if o.timeout < 0 {
 		return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
 	}
-	named, name, err := cli.Parse(args)
-	if o.name = name; named.Name != "" {
-		o.kind = following(named)
-	}
+	o.kind, o.name, err = cli.Parse(args)
 	return err
 }
 
@@ -148,12 +146,7 @@ type Request struct {
 
 // Follow follows an object as the subcommand does, and returns the final state of the object.
 func Follow(ctx context.Context, c client.WithWatch, r Request, out, errOut io.Writer) (client.Object, error) {
-	o := &options{kind: following(cli.StateOf(r.Object).Kind), name: r.Object.GetName(), timeout: r.Timeout, output: r.Output, quiet: r.Quiet}
-	if r.Report != nil {
-		o.kind.report = func(_ context.Context, _ client.Reader, object client.Object, w io.Writer) error {
-			return r.Report(object, w)
-		}
-	}
+	o := &options{kind: cli.StateOf(r.Object).Kind, name: r.Object.GetName(), timeout: r.Timeout, output: r.Output, quiet: r.Quiet, report: r.Report}
 	return o.run(ctx, c, r.Object.GetNamespace(), surroundings{logs: r.Logs, now: time.Now, pace: defaultPace()}, out, errOut)
 }
 
@@ -169,9 +162,8 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
 	shown := &screen{out: newOutput(lines), now: with.now}
-	f := follower{client: c, kind: o.kind, key: key, pace: with.pace}
 	quiet := shown.follow(ctx, c, with.logs)
-	object, err := f.follow(ctx, func(v view) (bool, error) {
+	object, err := follow(ctx, c, o.kind, key, with.pace, func(v view) (bool, error) {
 		if v.asks && o.quiet {
 			return false, errors.New(v.message) // A working operator plans within seconds.
 		}
@@ -179,7 +171,9 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	})
 	quiet()
 	shown.finish()
-	o.kind = f.kind
+	if object != nil {
+		o.kind = cli.StateOf(object).Kind
+	}
 	if err != nil {
 		return nil, o.unfinished(err, key, shown.last)
 	}
@@ -213,8 +207,11 @@ func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 
 // print writes the outcome of the object.
 func (o *options) print(ctx context.Context, c client.Client, object client.Object, out io.Writer) error {
-	if o.output == "table" {
-		return o.kind.report(ctx, c, object, out)
+	switch {
+	case o.output != "table":
+		return cli.Print(c, object, o.output, out)
+	case o.report != nil:
+		return o.report(object, out)
 	}
-	return cli.Print(c, object, o.output, out)
+	return writeOutcome(ctx, c, out, object)
 }

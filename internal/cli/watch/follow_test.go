@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -28,64 +26,40 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// hurried retries at once, and gives up soon.
-func hurried() pace {
-	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, deadline: 100 * time.Millisecond, each: time.Minute, unseen: time.Minute}
-}
+// hurried polls every millisecond, and gives up soon.
+func hurried() pace { return pace{Pace: clitest.Hurried(), unseen: time.Minute} }
 
-// broken is a connection whose watches fail one after another. After the last one, the sweep has
-// ended.
-type broken struct {
-	mu     sync.Mutex
-	faults []func() (apiwatch.Interface, error)
-	tries  int
-}
-
-// over returns a connection to a cluster with a running sweep.
-func (b *broken) over(t *testing.T) client.WithWatch {
+// answering returns a connection to a cluster with a running sweep. Each later read of the sweep gets the next answer; after
+// the last answer, the sweep has ended.
+func answering(t *testing.T, answers ...func(*v1alpha1.CephTuningSweep) error) client.WithWatch {
 	t.Helper()
-	s := atWork(t)
-	return interceptor.NewClient(clitest.Holding(t, s), interceptor.Funcs{
-		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (apiwatch.Interface, error) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			if b.tries++; b.tries <= len(b.faults) {
-				return b.faults[b.tries-1]()
+	reads := 0
+	return interceptor.NewClient(clitest.Holding(t, atWork(t)), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			s, isSweep := o.(*v1alpha1.CephTuningSweep)
+			if err := c.Get(ctx, key, o, opts...); err != nil || !isSweep {
+				return err
 			}
-			ended := s.DeepCopy()
-			conclude(ended, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "It is done.")
-			return telling(apiwatch.Event{Type: apiwatch.Modified, Object: ended}), nil
+			switch reads++; {
+			case reads == 1:
+				return nil
+			case reads <= len(answers)+1:
+				return answers[reads-2](s)
+			}
+			conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "It is done.")
+			return nil
 		},
 	})
 }
 
-// telling returns a watch that sends some events and then breaks.
-func telling(events ...apiwatch.Event) apiwatch.Interface {
-	w := apiwatch.NewFakeWithChanSize(len(events), false)
-	for _, e := range events {
-		w.Action(e.Type, e.Object)
-	}
-	w.Stop()
-	return w
-}
+func refusing(*v1alpha1.CephTuningSweep) error { return errors.New("connection refused") }
 
-func TestAWatchThatBreaksIsMadeAgain(t *testing.T) {
-	tooOld := apierrors.NewResourceExpired("too old resource version").Status()
-	b := &broken{faults: []func() (apiwatch.Interface, error){
-		func() (apiwatch.Interface, error) { return telling(), nil },
-		func() (apiwatch.Interface, error) { return nil, errors.New("connection refused") },
-		func() (apiwatch.Interface, error) {
-			return telling(apiwatch.Event{Type: apiwatch.Error, Object: &tooOld}), nil
-		},
-		func() (apiwatch.Interface, error) {
-			other := atWork(t)
-			other.Name, other.UID = "other", "other"
-			return telling(apiwatch.Event{Type: apiwatch.Deleted, Object: other}), nil
-		},
-	}}
-	got := clitest.Execute(t, watching(b.over(t), hurried()), "lab", "")
-	if got.Err != nil || b.tries != 5 {
-		t.Errorf("got %v after %d watches, want the end after 5", got.Err, b.tries)
+func unchanged(*v1alpha1.CephTuningSweep) error { return nil }
+
+func TestAReadThatFailsIsRepeated(t *testing.T) {
+	got := clitest.Execute(t, watching(answering(t, unchanged, refusing, unchanged, refusing, refusing), hurried()), "cephtuningsweep/lab", "")
+	if got.Err != nil {
+		t.Error(got.Err)
 	}
 	if lines := strings.Count(got.Stdout, "Running"); lines != 1 {
 		t.Errorf("%d lines for what has not changed:\n%s", lines, got.Stdout)
@@ -101,14 +75,11 @@ func TestNobodyAnswers(t *testing.T) {
 			}
 			return errors.New("no route to host")
 		},
-		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (apiwatch.Interface, error) {
-			return nil, errors.New("connection refused")
-		},
 	})
 	pace := hurried()
-	pace.deadline = 2 * time.Second // A busy machine must have time for three tries.
+	pace.Deadline = 2 * time.Second // A busy machine must have time for three tries.
 	err := clitest.Execute(t, watching(c, pace), "cephtuningsweep/lab", "").Err
-	if err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "could not be followed for 2s: no route to host") {
+	if err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "reading CephTuningSweep cephtune-bench/lab: no route to host") {
 		t.Errorf("got %v", err)
 	}
 	if gets < 3 {
@@ -119,28 +90,19 @@ func TestNobodyAnswers(t *testing.T) {
 func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "cephtuningsweeps"}, "lab", errors.New("no"))
 	for name, c := range map[string]struct {
-		get, watch error
-		want       string
+		get  error
+		want string
 	}{
 		"no such kind":      {get: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "cephtune.dev", Kind: "CephTuningSweep"}}, want: "install cephtune"},
 		"may not read":      {get: forbidden, want: "is forbidden"},
-		"may not watch":     {watch: forbidden, want: "watching CephTuningSweep cephtune-bench/lab: "},
 		"no answer at once": {get: errors.New("connection refused"), want: "reading CephTuningSweep cephtune-bench/lab: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := 0
 			faulty := interceptor.NewClient(clitest.Holding(t, atWork(t)), interceptor.Funcs{
-				Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-					if reads++; c.get != nil {
-						return c.get
-					}
-					return inner.Get(ctx, key, o, opts...)
-				},
-				Watch: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) (apiwatch.Interface, error) {
-					if c.watch != nil {
-						return nil, c.watch
-					}
-					return inner.Watch(ctx, list, opts...)
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+					reads++
+					return c.get
 				},
 			})
 			err := clitest.Execute(t, watching(faulty, hurried()), "cephtuningsweep/lab", "").Err
@@ -178,14 +140,11 @@ func TestInterruptEndsWatch(t *testing.T) {
 }
 
 func TestAnotherOfThatName(t *testing.T) {
-	other := atWork(t)
-	other.UID = "another"
-	b := &broken{faults: []func() (apiwatch.Interface, error){
-		func() (apiwatch.Interface, error) {
-			return telling(apiwatch.Event{Type: apiwatch.Modified, Object: other}), nil
-		},
-	}}
-	if got := clitest.Execute(t, watching(b.over(t), hurried()), "lab", ""); got.Err == nil || !strings.Contains(got.Err.Error(), "was deleted") {
+	another := func(s *v1alpha1.CephTuningSweep) error {
+		s.UID = "another"
+		return nil
+	}
+	if got := clitest.Execute(t, watching(answering(t, another), hurried()), "cephtuningsweep/lab", ""); got.Err == nil || !strings.Contains(got.Err.Error(), "was deleted") {
 		t.Errorf("got %v, want that it was deleted", got.Err)
 	}
 }
@@ -316,7 +275,7 @@ func TestAsksWhetherTheOperatorRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := atWork(t)
 			s.Status = v1alpha1.CephTuningSweepStatus{}
-			o := &options{kind: following(cli.StateOf(s).Kind), name: s.Name, timeout: 500 * time.Millisecond, output: "table", quiet: quiet}
+			o := &options{kind: cli.StateOf(s).Kind, name: s.Name, timeout: 500 * time.Millisecond, output: "table", quiet: quiet}
 			p := hurried()
 			p.unseen = time.Millisecond
 			out, errOut := &log{}, &log{}

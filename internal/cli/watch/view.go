@@ -6,9 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/report/medium"
+	"github.com/cephtune/cephtune/internal/signature/trial"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // ending says how an object has ended.
@@ -35,6 +42,50 @@ type view struct {
 	// unseen says that the operator has not reacted to the object yet, nor to an earlier spec of it. If asks is
 	// true, the text of message asks the user to check the operator.
 	unseen, asks bool
+}
+
+// viewOf returns the view of a sweep or a benchmark.
+func viewOf(o client.Object) view {
+	state := object.StateOf(o)
+	ready := state.Ready()
+	v := view{phase: ready.Reason, message: ready.Message, unseen: ready.Status == ""}
+	if progress := state.Progress; progress != nil {
+		v.progress, v.step = progress.Summary, progress.Step
+		if estimate := progress.EstimatedCompletionTime; estimate != nil {
+			v.ends = estimate.Time
+		}
+	}
+	switch {
+	case v.unseen || state.ObservedGeneration != o.GetGeneration():
+		// Status is missing, or about an earlier spec.
+		v.step, v.message = "", "The operator has not seen it yet."
+	case !o.GetDeletionTimestamp().IsZero():
+		v.step = "being deleted"
+	case meta.IsStatusConditionTrue(state.Conditions, v1alpha1.ConditionStalled):
+		v.end = endFailed
+	case state.RunID == state.ObservedRunID && ready.Status == metav1.ConditionTrue:
+		v.end = endResult
+	}
+	measures := v.end == endNone && v.phase == v1alpha1.ReasonRunning
+	switch o := o.(type) {
+	case *v1alpha1.CephTuningSweep:
+		if v.best = o.Status.Best; v.best != "" {
+			v.best += prefixed(" ", string(o.Status.Effect))
+			if o.Status.Headline != "" {
+				v.best += " (" + o.Status.Headline + ")"
+			}
+		}
+		if measures { // The current trial is the one after the last in the ledger.
+			v.clients = live.Subject{
+				Namespace: o.Namespace, Benchmark: trial.NameOf(o, sweepspec.NextTrial(o)), Clients: int(o.Spec.Template.Clients.Count), Objective: o.Spec.Objective.Metric,
+			}
+		}
+	case *v1alpha1.CephBenchmark:
+		if measures {
+			v.clients = live.Subject{Namespace: o.Namespace, Benchmark: o.Name, Clients: int(o.Spec.Template.Clients.Count)}
+		}
+	}
+	return v
 }
 
 // detail returns the message. If the phase is Running or Settling, or the object is being deleted, the

@@ -74,7 +74,7 @@ func TestLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := atWork(t)
 			c.change(s)
-			if diff := cmp.Diff(c.want, viewOfSweep(s).line(clitest.Morning(120))); diff != "" {
+			if diff := cmp.Diff(c.want, viewOf(s).line(clitest.Morning(120))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -115,7 +115,7 @@ func TestEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := atWork(t)
 			c.change(s)
-			if got := viewOfSweep(s).end; got != c.want {
+			if got := viewOf(s).end; got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -47,6 +47,14 @@ func MetricNames() []string {
 	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
 }
 
+// SweepVerdicts returns the verdicts of a sweep, and of a comparison.
+func SweepVerdicts() []string {
+	return []string{
+		string(v1alpha1.VerdictSuperior), string(v1alpha1.VerdictBetter), string(v1alpha1.VerdictEquivalent),
+		string(v1alpha1.VerdictInferior), string(v1alpha1.VerdictInconclusive), string(v1alpha1.VerdictInvalid),
+	}
+}
+
 // Flag returns the name of the flag for a name from fio or from an earlier version of cephtune. It
 // returns any other name unchanged.
 func Flag(name string) string {

@@ -19,12 +19,6 @@ import (
 // reasons of the condition Restored.
 const OutcomeFailed = "Failed"
 
-// These are the values of the label kind.
-const (
-	kindBenchmark = v1alpha1.KindCephBenchmark
-	kindSweep     = v1alpha1.KindCephTuningSweep
-)
-
 // Events counts events and measures requests. The methods that count do nothing on a nil *Events. OfSidecar
 // and OfAPI need a non-nil *Events.
 type Events struct {
@@ -56,7 +50,7 @@ func NewEvents(with prometheus.Registerer) *Events {
 		e.restores.WithLabelValues(outcome)
 	}
 	for _, reason := range v1alpha1.TrialReasons() {
-		e.invalidRuns.WithLabelValues(kindSweep, string(reason))
+		e.invalidRuns.WithLabelValues(v1alpha1.KindCephTuningSweep, string(reason))
 	}
 	return e
 }
@@ -87,7 +81,7 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 		return
 	}
 	for _, reason := range newInvalidTrials(before, after) {
-		e.invalidRuns.WithLabelValues(kindSweep, string(reason)).Inc()
+		e.invalidRuns.WithLabelValues(v1alpha1.KindCephTuningSweep, string(reason)).Inc()
 	}
 	if outcome := newRestore(before.Conditions, after.Conditions); outcome != "" {
 		e.restores.WithLabelValues(outcome).Inc()
@@ -102,7 +96,7 @@ func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmarkStatus, 
 		return
 	}
 	for _, reason := range newInvalidBenchmarkRuns(before, after, cause) {
-		e.invalidRuns.WithLabelValues(kindBenchmark, reason).Inc()
+		e.invalidRuns.WithLabelValues(v1alpha1.KindCephBenchmark, reason).Inc()
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 const (
@@ -67,23 +67,11 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 			request.Seed = *pool.OSDSelection.Seed
 		}
 	}
-	pgs := func(parameters map[string]v1alpha1.ParameterValue) int {
-		n, err := strconv.Atoi(string(parameters[paramPGNum]))
-		if err != nil {
-			return 0
+	for _, p := range slices.Backward(Pools(pool)) { // The pool of the data is the first to be checked.
+		if pool.ErasureCoded != nil && p.Name == settings.ScratchPool {
+			p.PGNum = 0 // The metadata pool need not use all of the OSDs, so its number of placement groups does not matter.
 		}
-		return n
-	}
-	switch ec, replicated := pool.ErasureCoded, pool.Replicated; {
-	case ec != nil:
-		request.Pools = []Pool{
-			{Copies: int(ec.DataChunks + ec.CodingChunks), PGs: pgs(pool.Parameters)},
-			// The metadata pool need not use all of the OSDs, so its number of placement groups
-			// does not matter.
-			{Copies: int(ec.Metadata.Size)},
-		}
-	case replicated != nil:
-		request.Pools = []Pool{{Copies: int(replicated.Size), PGs: pgs(pool.Parameters)}}
+		request.Pools = append(request.Pools, Pool{Copies: p.Size, PGs: p.PGNum})
 	}
 	return request
 }

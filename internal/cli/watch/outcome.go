@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -14,6 +15,20 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report/medium"
 )
+
+// writeOutcome writes the outcome of a sweep or a benchmark.
+func writeOutcome(ctx context.Context, reader client.Reader, w io.Writer, o client.Object) error {
+	switch o := o.(type) {
+	case *v1alpha1.CephTuningSweep:
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+		return results.WriteSweep(w, o)
+	case *v1alpha1.CephBenchmark:
+		return writeBenchmark(ctx, reader, w, o)
+	}
+	return fmt.Errorf("got a %T", o)
+}
 
 // writeBenchmark writes the outcome of a benchmark: its headline, the reason if it is stalled, and, if
 // results are kept, the output of `kubectl cephtune results`.
@@ -30,7 +45,7 @@ func writeBenchmark(ctx context.Context, reader client.Reader, w io.Writer, b *v
 		return err
 	}
 	var details bytes.Buffer
-	if err := results.Write(ctx, reader, client.ObjectKeyFromObject(b), &details); err != nil {
+	if err := results.Write(ctx, reader, b, &details); err != nil {
 		// Status has the outcome, even if the user may not read the details.
 		_, err = terminal.Printf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
