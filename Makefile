@@ -147,19 +147,21 @@ sameness: ## Compare decisions, verdicts of archived ledgers, and rendered manif
 	go test -count=1 -run '^TestAnExport' $(TESTFLAGS) ./internal/cli/analyze
 	cd hack/chart && go test -count=1 -run '^Test(Golden|Copies)$$' $(TESTFLAGS) ./...
 
-# CRS is the number of CRs that "make bench-crs" creates, QUEUE the length of the queue, and NAMESPACES the number of
-# benchmark namespaces.
+# CRS is the number of CRs that "make bench-crs" creates, FINISHED the number of finished ones that it stores, QUEUE the number
+# of benchmarks that run or wait, and NAMESPACES the number of benchmark namespaces.
 CRS ?= 1000
+FINISHED ?= 10000
 QUEUE ?= 1000
 NAMESPACES ?= 500
 
 .PHONY: bench-crs
-bench-crs: ## Measure how time, requests and memory grow with CRS CRs, a queue of QUEUE, NAMESPACES namespaces, and large clusters (docs/scale.md).
+bench-crs: ## Measure how time, requests and memory grow with CRS and FINISHED CRs, a queue of QUEUE, NAMESPACES namespaces, and large clusters (docs/scale.md).
 	assets=$$(hack/envtest-assets); \
-	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) CEPHTUNE_NAMESPACES=$(NAMESPACES) \
-	go test -timeout 2h -run '^$$' -bench '^Benchmark(ManyCRs|Namespaces)$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
+	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) CEPHTUNE_FINISHED=$(FINISHED) CEPHTUNE_NAMESPACES=$(NAMESPACES) \
+	go test -timeout 2h -run '^$$' -bench '^Benchmark(ManyCRs|FinishedCRs|Namespaces)$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
 	CEPHTUNE_QUEUE=$(QUEUE) go test -timeout 2h -count=1 -v $(TESTFLAGS) ./controllers
-	go test -count=1 -v -run '^Test(ManyClientsWithLongCourses|MemoryOfALargeCluster)$$' $(TESTFLAGS) ./internal/conclusion ./internal/clusterwatch
+	go test -count=1 -v -run '^Test(ManyClientsWithLongCourses|MemoryOfALargeCluster|TenClusters.*|ADeadCluster.*|TheSidecarHasMemory.*)$$' $(TESTFLAGS) \
+		./internal/conclusion ./internal/clusterwatch ./internal/ceph ./config
 
 # COMMITS are the commits that "make count" compares.
 COMMITS ?= HEAD

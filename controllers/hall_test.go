@@ -3,7 +3,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,9 +43,8 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
-	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/settings/namespaces"
 	"github.com/cephtune/cephtune/internal/testing/memapi"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -60,20 +59,18 @@ const (
 	commandTakes = 20 * time.Millisecond
 )
 
-// errNoClients is the answer of clients: no benchmark gets as far.
-var errNoClients = errors.New("there are no clients")
-
 // hall is where benchmarks and sweeps queue: an API server and a Ceph cluster in memory, with a manager that has both
-// controllers. Scratch pools are never ready, so the holder of the lock does nothing but hold it.
+// controllers. Unless Rook makes scratch pools, the holder of the lock does nothing but hold it.
 type hall struct {
 	client.Client // of an administrator
 
 	t     *testing.T
 	inner client.WithWatch
-	ceph  *cephtest.Cluster
+	ceph  clusters
+	nodes nodes
 
 	reads, writes, commands, passes atomic.Int64
-	refuses                         atomic.Bool // pools
+	makes                           atomic.Bool // scratch pools
 
 	mu       sync.Mutex
 	managers int
@@ -86,33 +83,24 @@ type hall struct {
 func newHall(t *testing.T, kinds memapi.Kinds) *hall {
 	t.Helper()
 	time.Sleep(time.Until(time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)))
-	h := &hall{t: t, inner: memapi.New(t, kinds), ceph: cephtest.NewCluster("open"), status: map[string]int{}}
+	h := &hall{t: t, inner: memapi.New(t, kinds), status: map[string]int{}}
+	h.ceph = newClusters(h.carry)
+	h.nodes = nodes{hall: h, runners: map[string]*runnertest.Runner{}}
 	h.Client = h.observed(nil)
 	for _, name := range []string{namespace, operator} {
 		h.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	h.ceph.Change(func(a *cephtest.Answers) {
-		a.Status.Monitors, a.Status.QuorumNames = 1, []string{"a"}
-		a.OSDMap.FullRatio, a.OSDMap.BackfillFullRatio, a.OSDMap.NearFullRatio = 0.95, 0.9, 0.85
-		for i := range a.OSDs {
-			a.OSDs[i].TotalBytes, a.OSDs[i].AvailableBytes, a.OSDs[i].PGs = 1<<40, 1<<40, 32
-		}
-		a.DF = ceph.DF{TotalBytes: 3 << 40, AvailableBytes: 3 << 40}
-		a.PoolIO = []ceph.PoolIO{{Name: "open"}}
-		a.Versions = ceph.Versions{Overall: map[string]int{"18.2.7": 5}, OSD: map[string]int{"18.2.7": 3}}
-		a.ConfigShow = map[string]string{"osd.0 osd_memory_target": "4294967296"}
-		a.Keys = map[string]string{}
-	})
-	h.ceph.Act(func(c *cephtest.Cluster) { c.Now = time.Now })
-	h.ceph.Carry = func(ctx context.Context, _ string, do func() error) error {
-		h.commands.Add(1)
-		time.Sleep(commandTakes)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return do()
-	}
 	return h
+}
+
+// carry carries a command of Ceph out, and counts it.
+func (h *hall) carry(ctx context.Context, _ string, do func() error) error {
+	h.commands.Add(1)
+	time.Sleep(commandTakes)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return do()
 }
 
 // observed returns a client of the API server whose writes reach the caches. It counts the requests of a manager.
@@ -131,7 +119,7 @@ func (h *hall) observed(m *fakeManager) client.WithWatch {
 			return m.ctx.Err()
 		}
 		err := do()
-		if err == nil && isOurs(o) {
+		if err == nil && keyOf(o) != "" {
 			h.changed(o, status && m != nil)
 		}
 		return err
@@ -191,14 +179,26 @@ type change struct {
 	now    client.Object // nil if it is gone
 }
 
-func isOurs(o client.Object) bool { return keyOf(o) != "" }
+// lags reports whether managers read an object from the caches that lag.
+func lags(o client.Object) bool {
+	switch o.(type) {
+	case *v1alpha1.CephBenchmark, *v1alpha1.CephTuningSweep:
+		return true
+	}
+	return false
+}
 
+// keyOf returns the key of an object that managers watch; "" for others.
 func keyOf(o client.Object) string {
 	switch o.(type) {
 	case *v1alpha1.CephBenchmark:
 		return "b/" + o.GetName()
 	case *v1alpha1.CephTuningSweep:
 		return "s/" + o.GetName()
+	case *batchv1.Job:
+		return "j/" + o.GetName()
+	case *corev1.Pod:
+		return "p/" + o.GetName()
 	}
 	return ""
 }
@@ -248,7 +248,7 @@ func (m *fakeManager) Add(r manager.Runnable) error {
 func (m *fakeManager) cachedClient() client.WithWatch {
 	return interceptor.NewClient(m.direct, interceptor.Funcs{
 		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if !isOurs(o) {
+			if !lags(o) {
 				return m.hall.inner.Get(ctx, key, o, opts...) // Jobs and pods are in a cache, too.
 			}
 			m.hall.passes.Add(1) // Each pass begins so.
@@ -366,11 +366,11 @@ func (h *hall) manage() {
 		Reached: func(tuning.Step) error { return nil },
 	}
 	benchmarks := cephbenchmark.New(cephbenchmark.Options{
-		Shared: shared, Rook: slowRook{refuses: &h.refuses}, Namespaces: namespaces.New(m.direct),
-		Dial: func(string, []byte, *limits.Account) (runner.Client, error) { return nil, errNoClients },
+		Shared: shared, Rook: slowRook{hall: h}, Namespaces: namespaces.New(m.direct),
+		Dial: h.nodes.dial, Logs: noLogs{},
 	})
 	sweeps := cephtuningsweep.New(cephtuningsweep.Options{
-		Shared: shared, Rook: slowRook{refuses: &h.refuses}, Namespaces: namespaces.New(m.direct, namespace),
+		Shared: shared, Rook: slowRook{hall: h}, Namespaces: namespaces.New(m.direct, namespace),
 		Kubernetes: "this-cluster", Courses: benchmarks, Deadline: tuning.DefaultDeadline, Pace: cephtuningsweep.DefaultPace(),
 		Draw: func() uint64 { return 7 },
 	})
@@ -436,7 +436,7 @@ func benchmark(name string) *v1alpha1.CephBenchmark {
 	return parsed(b, &b.Spec, `
 repetitions: 1
 template:
-  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "32"}}}
   dataset: {size: 64Mi}
   phases:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
@@ -466,32 +466,35 @@ func parsed[T any](object T, spec any, text string) T {
 }
 
 func allowances() *settings.Settings {
-	return &settings.Settings{
-		Clusters: []settings.Cluster{{
-			Namespace: "rook-ceph", Name: "my-cluster", ExistingPools: []string{"open"},
-			Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
-			Options:    []settings.Option{{Name: "osd_mclock_profile"}},
-		}},
+	all := &settings.Settings{
 		Images: settings.Images{Tools: "tools", Runner: "runner", PullPolicy: "IfNotPresent"},
 		Pods:   settings.Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
 	}
+	for i := range clusterCount {
+		all.Clusters = append(all.Clusters, settings.Cluster{
+			Namespace: "rook-ceph", Name: clusterName(i), ExistingPools: []string{"open"},
+			Identities: settings.Identities{Observer: "observer", IO: "io", Tuner: "tuner"},
+			Options:    []settings.Option{{Name: "osd_mclock_profile"}},
+		})
+	}
+	return all
 }
 
-// slowRook never makes a pool. If it refuses pools, benchmarks fail at once.
+// slowRook never makes a pool, unless the hall says so.
 type slowRook struct {
 	cephtuningsweep.Rook
 
-	refuses *atomic.Bool
+	hall *hall
 }
 
 func (slowRook) Cluster(_ context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
 	return rook.ClusterInfo{
-		Namespace: ref.Namespace, Name: ref.Name, FSID: cephtest.FSID, Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2",
+		Namespace: ref.Namespace, Name: ref.Name, FSID: fsidOf(clusterNumber(ref.Name)), Phase: "Ready", State: "Created", Reconciled: true, RookVersion: "v1.17.2",
 	}, nil
 }
 
-func (slowRook) Connection(_ context.Context, _ settings.Cluster, name string) (ceph.Connection, error) {
-	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
+func (slowRook) Connection(_ context.Context, cluster settings.Cluster, name string) (ceph.Connection, error) {
+	return ceph.Connection{MonHost: monitors(clusterNumber(cluster.Name)), User: name, Key: "AQ=="}, nil
 }
 
 func (slowRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned, error) {
@@ -503,10 +506,7 @@ func (slowRook) MonCaps(context.Context, settings.Cluster, string) (string, erro
 }
 
 func (r slowRook) EnsureScratchPool(context.Context, settings.Cluster, v1alpha1.ScratchPool, rook.ScratchUse, *ceph.OSDMap) (bool, string, error) {
-	if r.refuses.Load() {
-		return false, "", &rook.Error{Reason: rook.ReasonPoolRefused, Message: "Rook refuses the pool"}
-	}
-	return false, "Rook is slow", nil
+	return r.hall.makes.Load(), "Rook is slow", nil
 }
 
 func (slowRook) HasScratchPool(context.Context, settings.Cluster, objectref.Ref) (bool, error) {

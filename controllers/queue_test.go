@@ -25,7 +25,8 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/memapi"
 )
 
-// queueVariable names the variable with the length of the queue in TestQueueCosts. The default is short.
+// queueVariable names the variable with the number of benchmarks in TestQueueCosts and TestCostOfOneBenchmark. The defaults
+// are small.
 const queueVariable = "CEPHTUNE_QUEUE"
 
 // play plays a story in a hall, in virtual time.
@@ -100,9 +101,8 @@ func (h *hall) cost(during time.Duration) cost {
 }
 
 // queueLength returns the length of the queue that is measured.
-func queueLength(t *testing.T) int {
+func queueLength(t *testing.T, length int) int {
 	t.Helper()
-	length := 60
 	if text := os.Getenv(queueVariable); text != "" {
 		var err error
 		if length, err = strconv.Atoi(text); err != nil {
@@ -114,7 +114,7 @@ func queueLength(t *testing.T) int {
 
 // A queue of any length costs less than one read a second, beside what the holder of the lock costs.
 func TestQueueCosts(t *testing.T) {
-	kinds, length := compile(t), queueLength(t)
+	kinds, length := compile(t), queueLength(t, 60)
 	// The holder fails after a quarter of an hour. All have corrected by then what they said about the queue while it grew.
 	const settled, measured = 11 * time.Minute, 3 * time.Minute
 	costs := func(count, sweepEach int) (total cost) {

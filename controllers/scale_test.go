@@ -1,50 +1,91 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
-	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
+	"github.com/cephtune/cephtune/internal/design/session"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
+	"github.com/cephtune/cephtune/internal/testing/memapi"
+	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// The cost of a benchmark, from its creation through the queue to its end, hardly grows with the number of benchmarks. The
-// benchmarks fail once it is their turn, because Rook refuses their pools.
+// The cost of a benchmark, a sample, from its creation to its result hardly grows with the number of benchmarks, in one queue
+// or over ten Ceph clusters. All but the first of each cluster wait: they write how long the queue is, once for each halving and
+// three times at its front, and survey Ceph again when it is their turn.
 func TestCostOfOneBenchmark(t *testing.T) {
-	kinds, length := compile(t), queueLength(t)
-	costs := func(count int) (share cost) {
-		play(t, kinds, func(h *hall) {
-			h.refuses.Store(true)
-			began := time.Now()
-			for i := range count {
-				h.create(benchmark(fmt.Sprintf("q%04d", i)))
+	kinds, length := compile(t), queueLength(t, 20)
+	for name, clusters := range map[string]int{"one cluster": 1, "ten clusters": clusterCount} {
+		t.Run(name, func(t *testing.T) {
+			few, many := costOfOne(t, kinds, clusters, 10), costOfOne(t, kinds, clusters, length)
+			t.Logf("each of 10: %+.3v; each of %d: %+.3v", few, length, many)
+			halvings := math.Log2(float64(length) / 10)
+			if many.Reads > 1.2*few.Reads || many.Commands > 1.2*few.Commands || many.Writes > few.Writes+3+halvings {
+				t.Errorf("the cost of a benchmark grows from %+.3v with 10 to %+.3v with %d", few, many, length)
 			}
-			for ended := 0; ended < count; {
-				time.Sleep(5 * time.Second)
-				ended = 0
-				for _, o := range h.all() {
-					if _, conditions := statusOf(o); kstatus.HasEnded(conditions) {
-						ended++
-					}
-				}
-			}
-			each := func(n int64) float64 { return float64(n) / float64(count) }
-			share = cost{Reads: each(h.reads.Load()), Writes: each(h.writes.Load()), Commands: each(h.commands.Load())}
-			t.Logf("%d benchmarks: for each %+.3v, %.1f passes, %v", count, share, each(h.passes.Load()), time.Since(began)/time.Duration(count))
 		})
-		return share
-	}
-	few, many := costs(10), costs(length)
-	if many.Reads > 1.2*few.Reads || many.Writes > 1.2*few.Writes || many.Commands > few.Commands+survey {
-		t.Errorf("the cost of a benchmark grows from %+.3v with 10 to %+.3v with %d", few, many, length)
 	}
 }
 
-// survey is the number of commands with which a benchmark looks at Ceph once more, because it has waited in the queue.
-const survey = 10
+// costOfOne plays benchmarks to their end, and returns the share of each.
+func costOfOne(t *testing.T, kinds memapi.Kinds, clusters, count int) (share cost) {
+	t.Helper()
+	sample, err := os.ReadFile(filepath.Join(apiserver.Root(t), "config", "samples", "cephbenchmark_radosbench.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, kinds, func(h *hall) {
+		h.makes.Store(true)
+		ctx, stop := context.WithCancel(h.t.Context())
+		defer stop()
+		go h.nodes.work(ctx)
+		began := time.Now()
+		for i := range count {
+			b := &v1alpha1.CephBenchmark{}
+			if err := yaml.Unmarshal(sample, b); err != nil {
+				h.t.Fatal(err)
+			}
+			for i := range b.Spec.Template.Phases {
+				b.Spec.Template.Phases[i].RadosBench.Ramp = &metav1.Duration{} // The figures of these clients have no course.
+			}
+			b.Spec.Repetitions = 1
+			b.Namespace, b.Name, b.Spec.ClusterRef.Name = namespace, fmt.Sprintf("q%04d", i), clusterName(i%clusters)
+			h.create(b)
+		}
+		for ended := 0; ended < count; {
+			time.Sleep(time.Minute)
+			ended = 0
+			for _, o := range h.all() {
+				_, conditions := statusOf(o)
+				if meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed) || time.Since(began) > time.Duration(count/clusters)*time.Hour {
+					h.t.Fatalf("%s: %+v", o.GetName(), conditions)
+				}
+				if meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) {
+					ended++
+				}
+			}
+		}
+		each := func(n int64) float64 { return float64(n) / float64(count) }
+		share = cost{Reads: each(h.reads.Load()), Writes: each(h.writes.Load()), Commands: each(h.commands.Load())}
+		h.t.Logf("%d benchmarks: %.1f passes for each, %v", count, each(h.passes.Load()), time.Since(began))
+	})
+	return share
+}
 
 // A pass in a cluster with 1,000 OSDs and 10,000 placement groups takes less than a second of CPU, with its share of the
 // samples and of the survey of Ceph.
@@ -63,6 +104,82 @@ func TestPassInALargeCluster(t *testing.T) {
 			t.Errorf("%d passes, each with %v of CPU", passes, each)
 		}
 	})
+}
+
+// A switch is proven within its window, however many OSDs there are: the manager asks at most 32 of them.
+func TestSwitchInALargeCluster(t *testing.T) {
+	for osds, asked := range map[int]int{3: 3, 1000: 32} {
+		t.Run(fmt.Sprintf("%d OSDs", osds), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &proving{Cluster: cephtest.NewCluster()}
+				c.Change(func(a *cephtest.Answers) { enlarge(a, osds, 10*osds) })
+				plan, err := session.Quick(7, 1, 1, 8, session.DefaultWindow)
+				if err != nil {
+					t.Fatal(err)
+				}
+				record := session.Run(t.Context(), plan, c, func(_ context.Context, r session.Record) (bool, error) { return len(r.Switches) >= 8, nil })
+				t.Logf("a switch is proven %v after Ceph has acknowledged it, by %d OSDs", c.longest, c.asked)
+				if record.Void != "" || c.proofs != len(record.Switches) || c.asked != asked {
+					t.Errorf("%d of %d switches are proven, by %d OSDs, want %d; %s", c.proofs, len(record.Switches), c.asked, asked, record.Void)
+				}
+			})
+		})
+	}
+}
+
+// askTakes is the time that one OSD's running values take. On the lab, those of three OSDs take half a second
+// (docs/statistics-switched.md).
+const askTakes = time.Second / 6
+
+// proving is a Ceph cluster whose settings are switched, and in which each OSD's running values take their time.
+type proving struct {
+	*cephtest.Cluster
+
+	switched      time.Time
+	longest       time.Duration // until a proof
+	asked, proofs int
+}
+
+func (p *proving) changes(setting int) []tuning.Change {
+	change := tuning.Change{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}}
+	change.To = cephvalue.Of([]string{"256", "512"}[setting])
+	return []tuning.Change{change}
+}
+
+// Switch implements session.Cluster.
+func (p *proving) Switch(_ context.Context, _, to int) (sent, acknowledged time.Time, err error) {
+	p.switched = time.Now()
+	change := p.changes(to)[0]
+	p.Change(func(a *cephtest.Answers) {
+		a.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: change.Setting.Option, Value: change.To.Text}}
+	})
+	return p.switched, p.switched, nil
+}
+
+// Holds implements session.Cluster.
+func (p *proving) Holds(context.Context, int) error { return nil }
+
+// Proven implements session.Cluster.
+func (p *proving) Proven(ctx context.Context, setting int) (bool, error) {
+	known := tuning.Known{Help: cephtest.Options()}
+	p.Change(func(a *cephtest.Answers) { known.OSDs = a.OSDs })
+	proof, err := tuning.Prove(ctx, p, ceph.Connection{}, p.changes(setting), known, p.proofs)
+	if err == nil && proof.Proven() {
+		p.proofs++
+		p.longest = max(p.longest, time.Since(p.switched))
+	}
+	return proof.Proven(), err
+}
+
+// RunningConfig implements ceph.Client.
+func (p *proving) RunningConfig(ctx context.Context, conn ceph.Connection, osds []int, options []string) ([]ceph.Running, error) {
+	p.asked = len(osds)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(time.Duration(len(osds)) * askTakes):
+		return p.Cluster.RunningConfig(ctx, conn, osds, options)
+	}
 }
 
 // enlarge gives a cluster OSDs and placement groups, with twenty OSDs to a host.

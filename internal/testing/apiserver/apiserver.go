@@ -23,6 +23,13 @@ const startTimeout = 2 * time.Minute
 // administrator. Without the binaries, the test fails, because a skipped test would prove nothing.
 func Start(t testing.TB) *rest.Config {
 	t.Helper()
+	config, _ := StartWithEtcd(t)
+	return config
+}
+
+// StartWithEtcd is like Start, and also returns the URL of etcd.
+func StartWithEtcd(t testing.TB) (config *rest.Config, etcd string) {
+	t.Helper()
 	if os.Getenv(assetsVariable) == "" {
 		t.Fatalf(`%s is not set: run "make test", or export %s="$(hack/envtest-assets)"`, assetsVariable, assetsVariable)
 	}
@@ -45,7 +52,7 @@ func Start(t testing.TB) *rest.Config {
 			t.Errorf("stop the API server: %v", err)
 		}
 	})
-	return config
+	return config, env.ControlPlane.Etcd.URL.String()
 }
 
 // Root returns the root folder of the project: the closest folder above the test that has a file PROJECT.
