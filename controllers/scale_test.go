@@ -123,8 +123,8 @@ func TestSwitchInALargeCluster(t *testing.T) {
 				}
 				record := session.Run(t.Context(), plan, c, func(_ context.Context, r session.Record) (bool, error) { return len(r.Switches) >= 8, nil })
 				t.Logf("a switch is proven %v after Ceph has acknowledged it, by %d OSDs", c.longest, c.asked)
-				if record.Void != "" || c.proofs != len(record.Switches) || c.asked != asked {
-					t.Errorf("%d of %d switches are proven, by %d OSDs, want %d; %s", c.proofs, len(record.Switches), c.asked, asked, record.Void)
+				if record.Invalid != "" || c.proofs != len(record.Switches) || c.asked != asked {
+					t.Errorf("%d of %d switches are proven, by %d OSDs, want %d; %s", c.proofs, len(record.Switches), c.asked, asked, record.Invalid)
 				}
 			})
 		})
