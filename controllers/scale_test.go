@@ -30,7 +30,11 @@ import (
 // three times at its front, and survey Ceph again when it is their turn.
 func TestCostOfOneBenchmark(t *testing.T) {
 	kinds, length := compile(t), queueLength(t, 20)
-	for name, clusters := range map[string]int{"one cluster": 1, "ten clusters": clusterCount} {
+	cases := map[string]int{"ten clusters": clusterCount}
+	if os.Getenv(queueVariable) != "" { // Both cases together would take more than five seconds of CPU.
+		cases["one cluster"] = 1
+	}
+	for name, clusters := range cases {
 		t.Run(name, func(t *testing.T) {
 			few, many := costOfOne(t, kinds, clusters, 10), costOfOne(t, kinds, clusters, length)
 			t.Logf("each of 10: %+.3v; each of %d: %+.3v", few, length, many)
