@@ -199,18 +199,9 @@ func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
 	return "configuration " + strconv.Itoa(index)
 }
 
-// references returns the figures of a run: the objective, and the constraints in their order.
-func references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
-	all := []v1alpha1.MetricReference{s.Spec.Objective.MetricReference}
-	for _, c := range s.Spec.Constraints {
-		all = append(all, c.MetricReference)
-	}
-	return all
-}
-
 func runTable(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
 	table := &Table{Header: []string{"Trial", "Block", "Position", "Configuration"}, Folded: "All trials"}
-	for _, r := range references(s) {
+	for _, r := range sweepspec.References(&s.Spec) {
 		table.Header = append(table.Header, FigureName(r))
 	}
 	table.Header = append(table.Header, "Took", "Wrote", "Counts")
@@ -220,7 +211,7 @@ func runTable(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Table {
 			block += fmt.Sprintf(" (attempt %d)", e.Attempt)
 		}
 		row := []string{strconv.Itoa(i + 1), block, strconv.Itoa(e.Position + 1), nameOf(s, e.Configuration)}
-		for j, r := range references(s) {
+		for j, r := range sweepspec.References(&s.Spec) {
 			value := ""
 			if j < len(e.Values) {
 				value = figure.Human(r.Metric, e.Values[j])
@@ -341,7 +332,7 @@ func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]str
 			rows = append(rows, append(run, "", "", "", "", ""))
 			continue
 		}
-		for j, r := range references(s) {
+		for j, r := range sweepspec.References(&s.Spec) {
 			if j < len(e.Values) {
 				direction := cmp.Or(string(r.Direction), string(v1alpha1.DirectionTotal))
 				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), figure.Exact(e.Values[j])))

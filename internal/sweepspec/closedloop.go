@@ -13,7 +13,7 @@ import (
 // which one job has no offered rate is such a phase too. The objective's percentile comes first. Such a
 // percentile improves whenever fewer operations are in flight, so it may favour a slower configuration.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
-	return slices.DeleteFunc(references(spec), func(ref v1alpha1.MetricReference) bool {
+	return slices.DeleteFunc(References(spec), func(ref v1alpha1.MetricReference) bool {
 		return variesLoad(spec, []v1alpha1.PhaseName{ref.Phase}, v1alpha1.WorkloadRateIOPS) != "" || !figure.InClosedLoop(&spec.Template, ref)
 	})
 }
@@ -26,7 +26,7 @@ func closedLoopRefusals(spec *Spec) []string {
 		accepted = append(accepted, c.ClosedLoop)
 	}
 	var all []string
-	for i, ref := range references(spec) {
+	for i, ref := range References(spec) {
 		if !accepted[i] && slices.Contains(ClosedLoop(spec), ref) {
 			all = append(all, fmt.Sprintf("%s is a percentile of a closed loop, which hides stalls: set rateIOPS in the phase, or closedLoop: true.", referenceName(ref)))
 		}

@@ -22,7 +22,7 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	}
 	phase := sessionPhase(spec)
 	cut := engine.TraitsOf(&phase).Windows
-	for _, r := range references(spec) {
+	for _, r := range References(spec) {
 		switch {
 		case r.Phase != spec.Objective.Phase:
 			because("A constraint is about phase %s, and the objective about phase %s.", r.Phase, spec.Objective.Phase)

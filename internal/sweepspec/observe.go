@@ -61,7 +61,7 @@ func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.M
 	if failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == "True" {
 		return v1alpha1.TrialFailed, "", failed.Message, nil
 	}
-	for _, r := range references(spec) {
+	for _, r := range References(spec) {
 		value, reason, cause := read(status.Phases, r)
 		if reason != "" {
 			return reason, "", cause, nil
@@ -77,7 +77,7 @@ func (e Evidence) judge(spec *Spec) (reason v1alpha1.TrialReason, mark fitness.M
 // markOf returns the mark of a valid trial: that of the phases that the verdict uses.
 func markOf(spec *Spec, phases []v1alpha1.PhaseResult) fitness.Mark {
 	for _, mark := range []v1alpha1.ResultMark{v1alpha1.MarkThrottled, v1alpha1.MarkStarved, v1alpha1.MarkBelowRate} {
-		for _, r := range references(spec) {
+		for _, r := range References(spec) {
 			i := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
 			if i >= 0 && slices.Contains(phases[i].Marks, mark) {
 				return fitness.Mark(mark)

@@ -175,8 +175,8 @@ func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	return out, err
 }
 
-// references lists the figures that a sweep compares, the objective's figure first.
-func references(spec *Spec) []v1alpha1.MetricReference {
+// References lists the figures that a sweep compares, the objective's figure first.
+func References(spec *Spec) []v1alpha1.MetricReference {
 	all := []v1alpha1.MetricReference{spec.Objective.MetricReference}
 	for _, c := range spec.Constraints {
 		all = append(all, c.MetricReference)
