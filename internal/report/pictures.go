@@ -73,15 +73,17 @@ func CoursePicture(metric v1alpha1.Metric, columns [][]Course) []byte {
 	}
 	width := max(wideScreen/float64(len(columns)), narrowScreen)
 	x, y := scale{high: longest, from: plotLeft, to: width - plotRight}, scale{high: 1.1 * highest, from: 160, to: 28}
-	rows := make([][]*canvas, most)
-	for i := range rows {
+	rows := make([][]*canvas, 0, most+1)
+	for i := range most {
+		row := make([]*canvas, 0, len(columns))
 		for _, column := range columns {
 			panel := &canvas{width: width}
 			if i < len(column) {
 				column[i].draw(panel, metric, x, y)
 			}
-			rows[i] = append(rows[i], panel)
+			row = append(row, panel)
 		}
+		rows = append(rows, row)
 	}
 	legend := &canvas{width: width * float64(len(columns))}
 	legend.height = legend.legend([]string{"each second", "average so far", "value of the run"}, []int{1, 2, 0}, plotLeft, 14)

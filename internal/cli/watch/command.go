@@ -196,7 +196,7 @@ func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 	detail := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
 	switch {
 	case errors.Is(err, cli.ErrInterrupted) && !o.quiet:
-		object := strings.ToLower(o.kind.Name) + "/" + key.Name
+		object := strings.TrimPrefix(strings.ToLower(o.kind.Name)+"/"+key.Name, "/") // An early interrupt leaves the kind unknown.
 		return cli.Unfinishedf(err, "%w, but %s goes on. To follow it again: kubectl cephtune watch %[2]s -n %[3]s. To end it: kubectl cephtune cancel %[2]s -n %[3]s%[4]s",
 			err, object, key.Namespace, detail)
 	case errors.Is(err, cli.ErrTimeout) || errors.Is(err, cli.ErrInterrupted):

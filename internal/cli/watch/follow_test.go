@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -125,19 +124,38 @@ func TestItTakesTooLong(t *testing.T) {
 	}
 }
 
+// interrupting calls a function when something is written.
+type interrupting func()
+
+func (interrupt interrupting) Write(p []byte) (int, error) {
+	interrupt()
+	return len(p), nil
+}
+
 func TestInterruptEndsWatch(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	cmd := watching(clitest.Holding(t, atWork(t)), hurried())
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs([]string{"lab"})
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	err := cmd.ExecuteContext(ctx)
-	const advice = "interrupted, but cephtuningsweep/lab goes on. To follow it again: kubectl cephtune watch cephtuningsweep/lab -n cephtune-bench. To end it: kubectl cephtune cancel " +
-		"cephtuningsweep/lab -n cephtune-bench"
-	if exit.Code(err) != exit.Interrupted || !strings.Contains(err.Error(), advice) {
-		t.Errorf("got %v with exit code %d", err, exit.Code(err))
+	for name, c := range map[string]struct {
+		early bool
+		want  string
+	}{
+		"while it runs":         {false, "cephtuningsweep/lab"},
+		"before the first read": {true, "lab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			if c.early {
+				cancel()
+			}
+			cmd := watching(clitest.Holding(t, atWork(t)), hurried())
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetArgs([]string{"lab"})
+			cmd.SetOut(interrupting(cancel))
+			cmd.SetErr(interrupting(cancel))
+			err := cmd.ExecuteContext(ctx)
+			advice := fmt.Sprintf("interrupted, but %[1]s goes on. To follow it again: kubectl cephtune watch %[1]s -n cephtune-bench. To end it: kubectl cephtune cancel %[1]s -n cephtune-bench", c.want)
+			if exit.Code(err) != exit.Interrupted || !strings.Contains(err.Error(), advice) {
+				t.Errorf("got %v with exit code %d", err, exit.Code(err))
+			}
+		})
 	}
 }
 

@@ -66,26 +66,39 @@ func viewOf(o client.Object) view {
 	case state.RunID == state.ObservedRunID && ready.Status == metav1.ConditionTrue:
 		v.end = endResult
 	}
-	measures := v.end == endNone && v.phase == v1alpha1.ReasonRunning
-	switch o := o.(type) {
-	case *v1alpha1.CephTuningSweep:
-		if v.best = o.Status.Best; v.best != "" {
-			v.best += prefixed(" ", string(o.Status.Effect))
-			if o.Status.Headline != "" {
-				v.best += " (" + o.Status.Headline + ")"
-			}
-		}
-		if measures { // The current trial is the one after the last in the ledger.
-			v.clients = live.Subject{
-				Namespace: o.Namespace, Benchmark: trial.NameOf(o, sweepspec.NextTrial(o)), Clients: int(o.Spec.Template.Clients.Count), Objective: o.Spec.Objective.Metric,
-			}
-		}
-	case *v1alpha1.CephBenchmark:
-		if measures {
-			v.clients = live.Subject{Namespace: o.Namespace, Benchmark: o.Name, Clients: int(o.Spec.Template.Clients.Count)}
-		}
+	if sweep, ok := o.(*v1alpha1.CephTuningSweep); ok {
+		v.best = bestOf(sweep)
+	}
+	if v.end == endNone && v.phase == v1alpha1.ReasonRunning {
+		v.clients = clientsOf(o)
 	}
 	return v
+}
+
+// bestOf returns the best configuration of a sweep so far, with its figures.
+func bestOf(s *v1alpha1.CephTuningSweep) string {
+	best := s.Status.Best
+	if best == "" {
+		return ""
+	}
+	best += prefixed(" ", string(s.Status.Effect))
+	if s.Status.Headline != "" {
+		best += " (" + s.Status.Headline + ")"
+	}
+	return best
+}
+
+// clientsOf returns the clients that measure for an object now. Those of a sweep are its next trial's.
+func clientsOf(o client.Object) live.Subject {
+	switch o := o.(type) {
+	case *v1alpha1.CephTuningSweep:
+		return live.Subject{
+			Namespace: o.Namespace, Benchmark: trial.NameOf(o, sweepspec.NextTrial(o)), Clients: int(o.Spec.Template.Clients.Count), Objective: o.Spec.Objective.Metric,
+		}
+	case *v1alpha1.CephBenchmark:
+		return live.Subject{Namespace: o.Namespace, Benchmark: o.Name, Clients: int(o.Spec.Template.Clients.Count)}
+	}
+	return live.Subject{}
 }
 
 // detail returns the message. If the phase is Running or Settling, or the object is being deleted, the

@@ -70,10 +70,12 @@ func TestSpacesThatCannotBeSwept(t *testing.T) {
 		"a value twice":     grid("16", "16"),
 		"the same values twice": {Candidates: []Configuration{
 			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
-			{Name: "b", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
+			{Name: "b", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
+		}},
 		"two configurations, one name": {Candidates: []Configuration{
 			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
-			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("2")}}}},
+			{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("2")}},
+		}},
 		"a configuration named baseline": {Candidates: []Configuration{{Name: "baseline", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
 		"a configuration without a name": {Candidates: []Configuration{{Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
 		"too many":                       grid(many...),
