@@ -15,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clients/live"
-	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/figure/fitness"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -159,7 +158,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen pass) (effect, error
 	if err != nil {
 		return effect{}, err
 	}
-	s.loop = r.loops.begin(ctx, client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.switchSettings)
+	s.loop = r.loops.begin(ctx, client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.runSession)
 	eta := seen.now.Add(seen.sessions.TimeLeft())
 	return effect{Edit: seen.expects(eta)}, nil
 }
@@ -194,7 +193,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	if err != nil {
 		return loopPlan{}, err
 	}
-	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), connection: connection, known: known}
+	c := &settingTreatments{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), connection: connection, known: known}
 	if c.pool, err = r.ownPool(ctx, seen, connection); err != nil {
 		return loopPlan{}, err
 	}
@@ -208,7 +207,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
-		cluster: c, try: c.try, quiet: quietOf(r.Ceph, connection, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		compared: c, quiet: quietOf(r.Ceph, connection, &seen.sweep.Spec, plan.Window), clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, first []int, take func(int, runner.Course) error) error {
 			return r.Courses.Course(ctx, child, phase, first, take)
 		},
@@ -230,48 +229,6 @@ func (r *Reconciler) ownPool(ctx context.Context, seen pass, connection ceph.Con
 		return tuning.OwnPool{}, fmt.Errorf("session %d: Ceph has no pool %s", seen.run(), varied[0].Pool)
 	}
 	return tuning.OwnPool{Name: pool.Name, ID: pool.ID}, nil
-}
-
-// switched is the cluster whose settings a session switches.
-type switched struct {
-	ceph       tuning.Ceph
-	engine     *tuning.Engine
-	sweep      tuning.Sweep
-	pool       tuning.OwnPool
-	connection ceph.Connection
-	known      tuning.Known
-	changes    [][]tuning.Change // by configuration
-	turn       int
-	failure    error // the error of the last switch or try; nil if it succeeded
-}
-
-// Switch implements [session.Cluster].
-func (c *switched) Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error) {
-	s, err := c.engine.Switch(ctx, c.sweep, c.pool, c.changes[from], c.changes[to])
-	c.failure = err
-	return s.Started, s.Acknowledged, err
-}
-
-// Holds implements [session.Cluster]. A switch from a setting to itself sends no change, but checks that Ceph
-// has the values.
-func (c *switched) Holds(ctx context.Context, setting int) error {
-	_, _, err := c.Switch(ctx, setting, setting)
-	return err
-}
-
-// try applies the options of the session's own pool for each configuration, and last for the baseline. These
-// options could not be proven before the session, because the pool did not exist.
-func (c *switched) try(ctx context.Context) error {
-	c.failure = c.engine.Try(ctx, c.pool, append(slices.Clone(c.changes[1:]), c.changes[0]))
-	return c.failure
-}
-
-// Proven implements [session.Cluster]. In a cluster with many OSDs, it asks a sample of them, which changes
-// each time.
-func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
-	c.turn++
-	proof, err := tuning.Prove(ctx, c.ceph, c.connection, c.changes[setting], c.known, c.turn)
-	return proof.Proven(), err
 }
 
 // leaveChild removes the benchmark of an ended session, if it is still there.
@@ -385,5 +342,3 @@ func (f pass) enterInterrupted() (effect, error) {
 	}
 	return f.entered(sweepspec.InvalidSession(f.run(), v1alpha1.TrialInterrupted, f.sessionCost(&s)))
 }
-
-var _ session.Cluster = (*switched)(nil)

@@ -25,7 +25,7 @@ func (e Evidence) faults(covered []bool) []bool {
 
 // latenessLimit returns the limit in seconds of the generator's own lateness. Like that of a benchmark's phase, it
 // allows for a share of the latency. All windows have the same limit, from the latencies of the first block, in which
-// each setting has a window. So no window becomes invalid because of its own latencies.
+// each treatment has a window. So no window becomes invalid because of its own latencies.
 func (e Evidence) latenessLimit() float64 {
 	limit := result.LateLimitSeconds
 	if len(e.Plan.Order) == 0 || len(e.Latencies) < len(e.Plan.Order[0]) {
