@@ -24,6 +24,8 @@ type Plan struct {
 	// Long is the candidate of a session of long windows, which compares one candidate with the baseline; 0
 	// for a session of short windows.
 	Long int `json:"long,omitempty"`
+	// Targets says that the treatments are [Targets].
+	Targets bool `json:"targets,omitempty"`
 }
 
 // DefaultWindow is how long a treatment stays applied in a window. The spec may set another time, and windows

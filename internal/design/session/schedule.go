@@ -8,10 +8,11 @@ import (
 // latenessPercent is the percentile of the lateness that proves a window.
 const latenessPercent = 99
 
-// faults reports which windows are invalid: those of [switchback.Faults], and those in which the load generator was
-// itself late. A stall of the storage makes no operation late in this sense, so it never makes a window invalid.
+// faults reports which windows are invalid: those of [switchback.Faults], those in which a client worked on another
+// target, and those in which the load generator was itself late. A stall of the storage makes no operation late in this sense, so it never makes a window invalid.
 func (e Evidence) faults(covered []bool) []bool {
 	faults := switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing)
+	e.markElsewhere(faults)
 	limit := e.latenessLimit()
 	for i := range min(len(faults), len(e.Latencies)) {
 		if late := e.Latencies[i].Lateness; late != nil {
