@@ -371,7 +371,7 @@ func (h *hall) manage() {
 	})
 	sweeps := cephtuningsweep.New(cephtuningsweep.Options{
 		Shared: shared, Rook: slowRook{hall: h}, Namespaces: namespaces.New(m.direct, namespace),
-		Kubernetes: "this-cluster", Courses: benchmarks, Deadline: tuning.DefaultDeadline, Pace: cephtuningsweep.DefaultPace(),
+		Kubernetes: "this-cluster", Clients: benchmarks, Deadline: tuning.DefaultDeadline, Pace: cephtuningsweep.DefaultPace(),
 		Draw: func() uint64 { return 7 },
 	})
 	if err := benchmarks.SetupWithManager(m); err != nil {

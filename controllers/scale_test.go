@@ -121,10 +121,10 @@ func TestSwitchInALargeCluster(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				record := session.Run(t.Context(), plan, c, func(_ context.Context, r session.Record) (bool, error) { return len(r.Switches) >= 8, nil })
+				record, err := session.Run(t.Context(), plan, c, func(_ context.Context, r session.Record) (bool, error) { return len(r.Switches) >= 8, nil })
 				t.Logf("a switch is proven %v after Ceph has acknowledged it, by %d OSDs", c.longest, c.asked)
-				if record.Invalid != "" || c.proofs != len(record.Switches) || c.asked != asked {
-					t.Errorf("%d of %d switches are proven, by %d OSDs, want %d; %s", c.proofs, len(record.Switches), c.asked, asked, record.Invalid)
+				if err != nil || c.proofs != len(record.Switches) || c.asked != asked {
+					t.Errorf("%d of %d switches are proven, by %d OSDs, want %d; %v", c.proofs, len(record.Switches), c.asked, asked, err)
 				}
 			})
 		})
@@ -150,7 +150,7 @@ func (p *proving) changes(setting int) []tuning.Change {
 	return []tuning.Change{change}
 }
 
-// Switch implements session.Cluster.
+// Switch implements [session.Treatments].
 func (p *proving) Switch(_ context.Context, _, to int) (sent, acknowledged time.Time, err error) {
 	p.switched = time.Now()
 	change := p.changes(to)[0]
@@ -160,10 +160,13 @@ func (p *proving) Switch(_ context.Context, _, to int) (sent, acknowledged time.
 	return p.switched, p.switched, nil
 }
 
-// Holds implements session.Cluster.
+// Holds implements [session.Treatments].
 func (p *proving) Holds(context.Context, int) error { return nil }
 
-// Proven implements session.Cluster.
+// Try implements [session.Treatments].
+func (p *proving) Try(context.Context) error { return nil }
+
+// Proven implements [session.Treatments].
 func (p *proving) Proven(ctx context.Context, setting int) (bool, error) {
 	known := tuning.Known{Help: cephtest.Options()}
 	p.Change(func(a *cephtest.Answers) { known.OSDs = a.OSDs })

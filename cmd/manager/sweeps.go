@@ -11,14 +11,14 @@ import (
 )
 
 // addSweeps adds the controller of CephTuningSweeps to the manager. The argument benchmarks is the
-// controller of CephBenchmarks, which provides the clients' courses.
-func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Courses) error {
+// controller of CephBenchmarks, which has the clients of sessions.
+func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Clients) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Shared:     p.shared(mgr, opts, cephtuningsweep.Name, cephtuningsweep.KeepEvery),
 		Rook:       p.rook,
 		Namespaces: p.places,
 		Kubernetes: string(p.kubernetes),
-		Courses:    benchmarks,
+		Clients:    benchmarks,
 		Deadline:   tuning.DefaultDeadline,
 		Pace:       cephtuningsweep.DefaultPace(),
 		Draw:       rand.Uint64,

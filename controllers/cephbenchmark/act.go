@@ -117,6 +117,7 @@ func (r *Reconciler) makeMove(ctx context.Context, seen pass, p plan) (effect, e
 			return err
 		})
 	case workload.MoveStart:
+		seen.live.NoteScript(seen.script)
 		return effect{}, clientview.Start(ctx, runners, p.Detail.move.ID, &seen.memory.noted, r.Now())
 	case workload.MoveCancel:
 		return effect{Again: time.Second}, clientview.Cancel(ctx, runners, tasks, p.Detail.move.ID)

@@ -92,6 +92,11 @@ func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName,
 	return r.live.Course(ctx, benchmark, phase, first, take)
 }
 
+// Aim makes all clients of a benchmark continue a phase of its first run in a window.
+func (r *Reconciler) Aim(ctx context.Context, benchmark types.NamespacedName, clients int, w live.Window) error {
+	return r.live.Aim(ctx, benchmark, clients, w)
+}
+
 // wake triggers a pass for an object. The queue behind the channel drops duplicates.
 func (r *Reconciler) wake(key types.NamespacedName) {
 	b := &v1alpha1.CephBenchmark{}

@@ -37,6 +37,7 @@ func lifeStories() map[string]story {
 		"suspended before clients, and resumed too soon": resumedTooSoon,
 		"one after the other":                            oneAfterTheOther,
 		"caches are dropped before each phase":           cachesAreDropped,
+		"clients are aimed at another load":              aimedAtAnotherLoad,
 	}
 }
 

@@ -50,8 +50,10 @@ type Options struct {
 	Namespaces Namespaces
 	// Kubernetes is the UID of this Kubernetes cluster, from lock.ClusterID. Journals record it.
 	Kubernetes string
-	// Courses returns the clients' figures for each second of a session.
-	Courses Courses
+	// Clients returns the figures of a session's clients for each second, and aims them at targets.
+	Clients Clients
+	// MayAim is that of [sweepspec.Facts]. Only tests set it.
+	MayAim bool
 	// Hasten shortens sessions in tests; it may be nil.
 	Hasten func(session.Plan) session.Plan
 	// Deadline returns how long the cluster may take to settle after changes.

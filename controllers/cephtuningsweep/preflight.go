@@ -41,6 +41,8 @@ type preflight struct {
 	maySwitch func(v1alpha1.ConfigParameter) bool
 	// maySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	maySwitchPools bool
+	// mayAim is that of [Options].
+	mayAim bool
 	// queues says that the sweep waits for the lock. What others do to the cluster meanwhile is then no obstacle.
 	queues bool
 	// notes has sentences for the user: what the plan counts as the baseline, and why.
@@ -151,6 +153,7 @@ func (r *Reconciler) look(ctx context.Context, seen pass) (*preflight, error) {
 	}
 	spec := seen.sweep.Spec
 	p.lacks = r.missingCaps(ctx, seen, settingsOf(sweepspec.Changes(&spec, nil)))
+	p.mayAim = r.MayAim
 	p.maySwitchPools = seen.cluster.Identities.Tuner != "" && len(r.missingCaps(ctx, seen, settingsOf(sweepspec.OwnChanges(&spec, nil)))) == 0
 	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
 		if p.tree, err = r.Ceph.OSDTree(ctx, connection); err != nil {
@@ -266,7 +269,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 // facts returns the facts that the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools,
+		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools, MayAim: p.mayAim,
 		Alike: p.alike(spec),
 	}
 	asked := map[v1alpha1.ParameterName]bool{}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clients/live"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/design/sweep"
@@ -25,10 +23,14 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Courses passes the number and the course of each client to the function take, with one row of figures for each second. It makes one
-// call at a time. The parameter first has, for each client, the index of the first row.
-type Courses interface {
+// Clients are the clients of sessions' benchmarks.
+type Clients interface {
+	// Course passes the number and the course of each client to the function take, with one row of figures for each
+	// second. It makes one call at a time. The parameter first has, for each client, the index of the first row.
 	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, first []int, take func(number int, course runner.Course) error) error
+	// Aim makes all clients, whose number is the parameter clients, continue a phase in a window. It returns when their
+	// engines run.
+	Aim(ctx context.Context, benchmark types.NamespacedName, clients int, w live.Window) error
 }
 
 // sessionMemory is the memory of the next or current session.
@@ -88,7 +90,8 @@ func (f facts) configurationToProve() int {
 // allProven reports whether all configurations were applied and proven, and these proofs are still
 // valid.
 func (f facts) allProven() bool {
-	return f.memory.engine != nil && f.proven() >= len(f.design.Configurations())
+	mayBe := f.memory.engine != nil || f.cluster.Identities.Tuner == "" // Without a tuner, there is nothing to prove.
+	return mayBe && f.proven() >= len(f.design.Configurations())
 }
 
 // observeSessions adds the configuration to prove to the decision, and the day of the next session. Before a session,
@@ -140,7 +143,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen pass) (effect, error
 	}
 	first := make([]int, seen.child.Spec.Template.Clients.Count)
 	var warm time.Time // The latest time at which a client may have begun its load.
-	err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, first, func(_ int, course runner.Course) error {
+	err := r.Clients.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, first, func(_ int, course runner.Course) error {
 		if course.Began.NotAfter.After(warm) {
 			warm = course.Began.NotAfter
 		}
@@ -159,7 +162,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen pass) (effect, error
 	if err != nil {
 		return effect{}, err
 	}
-	s.loop = r.loops.begin(ctx, client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.switchSettings)
+	s.loop = r.loops.begin(ctx, client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.runSession)
 	eta := seen.now.Add(seen.sessions.TimeLeft())
 	return effect{Edit: seen.expects(eta)}, nil
 }
@@ -190,88 +193,35 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	if err != nil {
 		return loopPlan{}, err
 	}
-	connection, known, err := r.knownNow(ctx, seen)
+	cluster, err := r.connect(ctx, seen)
 	if err != nil {
 		return loopPlan{}, err
 	}
-	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), connection: connection, known: known}
-	if c.pool, err = r.ownPool(ctx, seen, connection); err != nil {
+	compared, err := r.treatments(ctx, seen)
+	if err != nil {
 		return loopPlan{}, err
 	}
 	var names []string
 	for i, configuration := range seen.design.Configurations() {
 		names = append(names, sweepspec.NameOf(i, configuration))
-		varied := slices.Concat(sweepspec.Changes(&seen.sweep.Spec, configuration.Values), sweepspec.OwnChanges(&seen.sweep.Spec, configuration.Values))
-		c.changes = append(c.changes, known.Typed(sweepspec.ForTuner(varied)))
 	}
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
-		cluster: c, try: c.try, quiet: quietOf(r.Ceph, connection, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		compared: compared, quiet: quietOf(r.Ceph, cluster.Observer, &seen.sweep.Spec, plan.Window), clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, first []int, take func(int, runner.Course) error) error {
-			return r.Courses.Course(ctx, child, phase, first, take)
+			return r.Clients.Course(ctx, child, phase, first, take)
 		},
 	}, nil
 }
 
-// ownPool returns the scratch pool of the session, if the sweep varies options of that pool.
-func (r *Reconciler) ownPool(ctx context.Context, seen pass, connection ceph.Connection) (tuning.OwnPool, error) {
-	varied := settingsOf(sweepspec.OwnChanges(&seen.sweep.Spec, nil))
-	if len(varied) == 0 {
-		return tuning.OwnPool{}, nil
+// treatments returns what the session compares.
+func (r *Reconciler) treatments(ctx context.Context, seen pass) (session.Treatments, error) {
+	if seen.sessions.Aims() {
+		return r.targets(seen)
 	}
-	now, err := tuning.ReadFacts(ctx, r.Ceph, connection, varied)
-	if err != nil {
-		return tuning.OwnPool{}, err
-	}
-	pool, found := now.Pool(varied[0].Pool) // Only the data pool has options that can be switched.
-	if !found {
-		return tuning.OwnPool{}, fmt.Errorf("session %d: Ceph has no pool %s", seen.run(), varied[0].Pool)
-	}
-	return tuning.OwnPool{Name: pool.Name, ID: pool.ID}, nil
-}
-
-// switched is the cluster whose settings a session switches.
-type switched struct {
-	ceph       tuning.Ceph
-	engine     *tuning.Engine
-	sweep      tuning.Sweep
-	pool       tuning.OwnPool
-	connection ceph.Connection
-	known      tuning.Known
-	changes    [][]tuning.Change // by configuration
-	turn       int
-	failure    error // the error of the last switch or try; nil if it succeeded
-}
-
-// Switch implements [session.Cluster].
-func (c *switched) Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error) {
-	s, err := c.engine.Switch(ctx, c.sweep, c.pool, c.changes[from], c.changes[to])
-	c.failure = err
-	return s.Started, s.Acknowledged, err
-}
-
-// Holds implements [session.Cluster]. A switch from a setting to itself sends no change, but checks that Ceph
-// has the values.
-func (c *switched) Holds(ctx context.Context, setting int) error {
-	_, _, err := c.Switch(ctx, setting, setting)
-	return err
-}
-
-// try applies the options of the session's own pool for each configuration, and last for the baseline. These
-// options could not be proven before the session, because the pool did not exist.
-func (c *switched) try(ctx context.Context) error {
-	c.failure = c.engine.Try(ctx, c.pool, append(slices.Clone(c.changes[1:]), c.changes[0]))
-	return c.failure
-}
-
-// Proven implements [session.Cluster]. In a cluster with many OSDs, it asks a sample of them, which changes
-// each time.
-func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
-	c.turn++
-	proof, err := tuning.Prove(ctx, c.ceph, c.connection, c.changes[setting], c.known, c.turn)
-	return proof.Proven(), err
+	return r.settings(ctx, seen)
 }
 
 // leaveChild removes the benchmark of an ended session, if it is still there.
@@ -385,5 +335,3 @@ func (f pass) enterInterrupted() (effect, error) {
 	}
 	return f.entered(sweepspec.InvalidSession(f.run(), v1alpha1.TrialInterrupted, f.sessionCost(&s)))
 }
-
-var _ session.Cluster = (*switched)(nil)

@@ -43,7 +43,7 @@ type loop struct {
 	pace sessionPace
 
 	evidence session.Evidence
-	failure  error // the error of the last switch or try; nil if it succeeded
+	failure  error // why the session is invalid; nil if it is not
 }
 
 // Start implements manager.Runnable. When the manager stops, Start stops all loops and waits until they have
@@ -181,32 +181,25 @@ type loopPlan struct {
 	pairs    int      // number of pairs after which a session ends, unless question.Quick is set
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
-	cluster  session.Cluster
-	try      func(context.Context) error // tries the options of the session's own pool
+	compared session.Treatments
 	quiet    *quiet
-	failure  func() error // returns the error of the last switch or try
 	clients  int
 	// course passes the course of each client to the function take, with one row of figures for each second. The
 	// parameter first has, for each client, the index of the first row to read.
 	course func(ctx context.Context, first []int, take func(client int, course runner.Course) error) error
 }
 
-// switchSettings runs a session to its end.
-func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
+// runSession runs a session to its end.
+func (p loopPlan) runSession(ctx context.Context, l *loop) {
 	gathered := session.NewCollector(p.plan, p.clients, l.memory)
 	l.evidence.Plan = p.plan
-	if err := p.try(ctx); err != nil {
-		l.evidence.Record = session.Record{Began: time.Now(), Invalid: "try the settings: " + err.Error()}
-		l.failure = p.failure()
-		return
-	}
 	l.advance(p.paceAt(0, 0))
 	sampling, stop := context.WithCancel(ctx)
 	var samples sync.WaitGroup
 	samples.Go(func() { p.quiet.run(sampling) })
 	defer samples.Wait()
 	defer stop()
-	l.evidence.Record = session.Run(ctx, p.plan, p.cluster, func(ctx context.Context, record session.Record) (enough bool, err error) {
+	l.evidence.Record, l.failure = session.Run(ctx, p.plan, p.compared, func(ctx context.Context, record session.Record) (enough bool, err error) {
 		if err := p.hear(ctx, gathered, record); err != nil {
 			return false, err
 		}
@@ -217,7 +210,6 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 		l.evidence = evidence
 		return p.enough(evidence, l)
 	})
-	l.failure = p.failure()
 	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "invalid", l.evidence.Record.Invalid, "switches", describeSwitches(l.evidence.Record))
 }
 
@@ -226,7 +218,7 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 func describeSwitches(record session.Record) []string {
 	all := make([]string, len(record.Switches))
 	for i, s := range record.Switches {
-		all[i] = fmt.Sprintf("%d at %.1fs in %.2fs", s.Setting, s.Sent.Seconds(), (s.Acknowledged - s.Sent).Seconds())
+		all[i] = fmt.Sprintf("%d at %.1fs in %.2fs", s.Treatment, s.Sent.Seconds(), (s.Acknowledged - s.Sent).Seconds())
 		if !s.Proven {
 			all[i] += ", not proven"
 		}

@@ -36,8 +36,10 @@ func (noAnswers) PoolIO(context.Context, ceph.Connection) ([]ceph.PoolIO, error)
 	return nil, errors.New("no answer")
 }
 
-// sameAtOnce is a cluster that switches at once.
+// sameAtOnce are treatments that are applied at once.
 type sameAtOnce struct{}
+
+func (sameAtOnce) Try(context.Context) error { return nil }
 
 func (sameAtOnce) Switch(context.Context, int, int) (sent, acknowledged time.Time, err error) {
 	return time.Now(), time.Now(), nil
@@ -55,8 +57,7 @@ func TestInvalidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 		}
 		began, looks := time.Now(), 0
 		p := loopPlan{
-			plan: plan, cluster: sameAtOnce{}, clients: 1, names: []string{"cap=1"}, pairs: 8, bytes: math.MaxInt64,
-			try: func(context.Context) error { return nil }, failure: func() error { return nil },
+			plan: plan, compared: sameAtOnce{}, clients: 1, names: []string{"cap=1"}, pairs: 8, bytes: math.MaxInt64,
 			quiet:    &quiet{ceph: noAnswers{}, spec: v1alpha1.Quiescence{}, every: 5 * time.Second},
 			question: session.Question{Question: switchback.Question{Candidates: 1, Quick: true, LastLook: 8}, Objective: session.Figure{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal}},
 			course: func(_ context.Context, from []int, take func(int, runner.Course) error) error {
@@ -71,7 +72,7 @@ func TestInvalidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 			},
 		}
 		l := &loop{}
-		p.switchSettings(t.Context(), l)
+		p.runSession(t.Context(), l)
 		if l.evidence.Record.Invalid == "" || l.evidence.Plan.Number != 3 || len(l.evidence.Clients) != 1 {
 			t.Errorf("plan %d, %d clients, invalid %q; want the plan, the client of the first look, and why it is invalid", l.evidence.Plan.Number, len(l.evidence.Clients), l.evidence.Record.Invalid)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clients/live"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -51,6 +53,10 @@ type load struct {
 	turns     uint64
 	turned    time.Time
 	benchmark types.NamespacedName
+	// aims are the windows at which the clients of the current benchmark were aimed. The value is then the depth of the
+	// latest one's load. aimFails is how often they do not answer that request.
+	aims     []live.Window
+	aimFails int
 }
 
 func (l *load) set(change func(*load)) {
@@ -63,12 +69,21 @@ func (l *load) set(change func(*load)) {
 func (l *load) work() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.add()
+}
+
+// add adds the load since the latest row.
+func (l *load) add() {
 	if l.began.IsZero() {
 		return
 	}
 	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
 	if l.value != nil {
 		value = l.value()
+	}
+	target := 0
+	if n := len(l.aims); n > 0 {
+		target, value = l.aims[n-1].Target, strconv.Itoa(int(l.aims[n-1].Phase.Fio.IODepth))
 	}
 	rate := 1000.0
 	switch {
@@ -83,7 +98,7 @@ func (l *load) work() {
 	}
 	to := time.Since(l.began).Nanoseconds()
 	amount := rate * float64(to-from) / 1e9 * (1 + l.noise(value))
-	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
+	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Target: target, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
 }
 
 // noise returns the relative deviation of the rate: a level and a slope for as long as a value stays. It
@@ -99,7 +114,23 @@ func (l *load) noise(value string) float64 {
 	return level + slope*min(time.Since(l.turned).Seconds()/hastenedWindow.Seconds(), 2)
 }
 
-// Course implements Courses. The first request for a benchmark starts its tool.
+// Aim implements Clients.
+func (l *load) Aim(_ context.Context, benchmark types.NamespacedName, clients int, w live.Window) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.benchmark != benchmark || clients != 1:
+		return live.ErrNotMeasuring
+	case l.aimFails > 0:
+		l.aimFails--
+		return errors.New("no answer")
+	}
+	l.add()
+	l.aims = append(l.aims, w)
+	return nil
+}
+
+// Course implements Clients. The first request for a benchmark starts its tool.
 func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alpha1.PhaseName, from []int, take func(int, runner.Course) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,6 +139,7 @@ func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alp
 	}
 	if l.benchmark != benchmark {
 		l.benchmark, l.began, l.rows, l.latest, l.turns = benchmark, time.Now(), nil, "", 0
+		l.aims = nil
 		if l.starts != nil {
 			l.starts()
 		}

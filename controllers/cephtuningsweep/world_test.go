@@ -242,7 +242,7 @@ func (w *world) options(direct client.Client, process string) Options {
 			return tuning.Deadline{Polls: 2, Deadline: 10 * time.Second}
 		},
 		Pace:    Pace{Settle: 10 * time.Millisecond, Watch: 20 * time.Millisecond, Queue: 10 * time.Millisecond},
-		Courses: w.load, Hasten: hastened,
+		Clients: w.load, Hasten: hastened,
 		Draw: func() uint64 { return 7 },
 	}
 }

@@ -118,7 +118,7 @@ func rows(w io.Writer, s *archive.SwitchedSession) error {
 		if from < current.Acknowledged || (window+1 == len(e.Record.Switches) && to > current.Ended) {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%d,%d,%.0f,%d,%d\n", from.Milliseconds(), to.Milliseconds(), row.Operations, current.Setting, current.Acknowledged.Milliseconds()); err != nil {
+		if _, err := fmt.Fprintf(w, "%d,%d,%.0f,%d,%d\n", from.Milliseconds(), to.Milliseconds(), row.Operations, current.Treatment, current.Acknowledged.Milliseconds()); err != nil {
 			return err
 		}
 	}

@@ -121,8 +121,8 @@ func (s *SwitchedSession) check() error {
 // for invalid figures of a second.
 func (s *SwitchedSession) checkEvidence() error {
 	for i, w := range s.Evidence.Record.Switches {
-		if w.Setting < 0 || w.Setting >= len(s.Configurations) {
-			return fmt.Errorf("%w has setting %d in window %d, and %d configurations", errSession, w.Setting, i+1, len(s.Configurations))
+		if w.Treatment < 0 || w.Treatment >= len(s.Configurations) {
+			return fmt.Errorf("%w has setting %d in window %d, and %d configurations", errSession, w.Treatment, i+1, len(s.Configurations))
 		}
 	}
 	for i, client := range s.Evidence.Clients {

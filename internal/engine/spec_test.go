@@ -73,7 +73,7 @@ func TestTraits(t *testing.T) {
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioRandReadWrite, BlockSize: size, Jobs: []v1alpha1.FioJob{
 				{Name: "mix", ReadPercent: ptr.To[int32](90)},
 			}}},
-			Traits{BlockBytes: 4096, OperationBytes: 4096, Reads: true, WriteShare: 0.1, ClosedLoop: true, Windows: true, Percentiles: true},
+			Traits{BlockBytes: 4096, OperationBytes: 4096, Reads: true, WriteShare: 0.1, ClosedLoop: true, Windows: true, Percentiles: true, BeginsAgain: true},
 		},
 		"fio has jobs": {
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioWrite, BlockSize: size, Jobs: jobs}},

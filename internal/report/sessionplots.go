@@ -106,14 +106,14 @@ func (c *canvas) drawFigures(s *archive.SwitchedSession, x, y scale) {
 func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
 	washOut := s.Evidence.Plan.Timing.WashOut
 	for i, w := range s.Evidence.Record.Switches {
-		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
+		class, counts := fmt.Sprintf("strip c%d", w.Treatment%colours), "counts"
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"
 		}
 		from, to := x.position((w.Acknowledged + washOut).Seconds()), x.position(w.Ended.Seconds())
-		name := fmt.Sprintf("setting %d", w.Setting)
-		if w.Setting < len(s.Configurations) {
-			name = s.Configurations[w.Setting]
+		name := fmt.Sprintf("setting %d", w.Treatment)
+		if w.Treatment < len(s.Configurations) {
+			name = s.Configurations[w.Treatment]
 		}
 		if s.Counted != nil && i < len(s.Counted.Windows) && s.Counted.Windows[i].Figure > 0 {
 			counts += ", " + figure.Human(s.Objective.Metric, s.Counted.Windows[i].Figure)

@@ -15,6 +15,8 @@ type Second struct {
 	// Lateness is the histogram of how late the load generator issued the operations that were due, through no
 	// fault of the storage; nil for a closed loop.
 	Lateness *Histogram `json:"lateness,omitempty"`
+	// Target is the number of the target on which the client worked, if it has several.
+	Target int `json:"target,omitempty"`
 }
 
 // Done counts finished operations.
@@ -76,6 +78,9 @@ func (s *Second) WithoutLatencies() Second {
 func (s *Second) Validate() error {
 	if s.FromNanoseconds < 0 || s.ToNanoseconds <= s.FromNanoseconds {
 		return fmt.Errorf("a second cannot last from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)
+	}
+	if s.Target < 0 {
+		return fmt.Errorf("a second cannot have target %d", s.Target)
 	}
 	for _, d := range []*Done{&s.Done, s.Read, s.Write} {
 		if d == nil {

@@ -52,6 +52,8 @@ func TestRunnerKeepsTheContract(t *testing.T) {
 	measurement := func(id string, argv ...string) task.Task {
 		return task.Task{ID: id, MeasureTimeoutSeconds: 60, Measure: &task.Measurement{Command: rados(argv...), Format: "rados-bench-text", RequestedSeconds: 12}}
 	}
+	endless := measurement("endless", "print="+output, "sleep=1m")
+	endless.Measure.UntilCancelled, endless.Measure.RequestedSeconds, endless.Measure.OperationBytes = true, 0, 4<<20
 	bad := measurement("bad-steps")
 	bad.Steps, bad.StepsTimeoutSeconds = []task.Command{rados("exit=1")}, 10
 
@@ -61,6 +63,7 @@ func TestRunnerKeepsTheContract(t *testing.T) {
 		Good:     measurement("good", "sleep=100ms", "print="+output),
 		Bad:      measurement("bad", "exit=1"),
 		Long:     measurement("long", "sleep=1m"),
+		Endless:  endless,
 	})
 
 	if err := <-ended; err != nil {

@@ -162,29 +162,24 @@ func (r *execution) judge(c task.Command, p *process, e exit, output interface{ 
 	}}
 }
 
-// measure runs the engine and parses its results.
+// measure runs the engine and parses its results. If the measurement is aimed at another target, it runs the engine of
+// that one, and so on. The results are those of the last engine.
 func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	m := r.entry.task.Measure
+	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
+	defer stop()
 	stdout, err := os.OpenFile(filepath.Join(r.base(), "stdout"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return notStarted(m.Command, err)
 	}
 	defer stdout.Close() //nolint:errcheck // The file was read already, and is removed next.
-	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
-	var restorer parse.Restorer
-	writer := io.MultiWriter(bounded, r.output.stdout)
-	if format, _ := engine.Lookup(m.Format); m.Snapshots && format.NewRestorer != nil {
-		restorer = format.NewRestorer(writer)
-		writer = restorer
+	cpu := newMeter(r.cgroup, r.proc)
+	err = r.runInto(ctx, dir, m.Command, cpu, stdout)
+	for errors.Is(err, errAimed) {
+		err = r.runInto(ctx, dir, r.aimedCommand(), cpu, stdout)
 	}
-	if err := r.runTool(ctx, dir, writer); err != nil {
+	if err != nil {
 		return err
-	}
-	if restorer != nil {
-		_, _ = bounded.Write(restorer.Last()) // Write never fails.
-	}
-	if err := bounded.complete(); err != nil && m.OutputFile == "" {
-		return badOutput("the output of %s could not be stored: %v", m.Argv[0], err)
 	}
 	r.report.Result, err = readMeasured(dir, m, stdout, r.output.stderr.text())
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -193,44 +188,90 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// runTool runs the engine and records its times, its resource usage and its output.
-func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) error {
+// runInto runs an engine, and stores its output in a file, from which it removes that of the engine before.
+func (r *execution) runInto(ctx context.Context, dir string, c task.Command, cpu *meter, stdout *os.File) error {
 	m := r.entry.task.Measure
-	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
-	defer stop()
-	cpu := newMeter(r.cgroup, r.proc)
+	_, err := stdout.Seek(0, io.SeekStart)
+	if err := errors.Join(err, stdout.Truncate(0)); err != nil {
+		return notStarted(c, err)
+	}
+	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
+	var restorer parse.Restorer
+	writer := io.MultiWriter(bounded, r.output.stdout)
+	if format, _ := engine.Lookup(m.Format); m.Snapshots && format.NewRestorer != nil {
+		restorer = format.NewRestorer(writer)
+		writer = restorer
+	}
+	if err := r.runTool(ctx, dir, c, cpu, writer); err != nil {
+		return err
+	}
+	if restorer != nil {
+		_, _ = bounded.Write(restorer.Last()) // Write never fails.
+	}
+	if err := bounded.complete(); err != nil && m.OutputFile == "" {
+		return badOutput("the output of %s could not be stored: %v", c.Argv[0], err)
+	}
+	return nil
+}
+
+// runTool runs an engine and records its times, its resource usage and its output. It returns errAimed if the
+// measurement continues with another engine.
+func (r *execution) runTool(ctx context.Context, dir string, c task.Command, cpu *meter, stdout io.Writer) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	writers := []io.Writer{stdout}
 	if watched := r.watched(); watched != nil {
 		writers = append(writers, watched)
 	}
-	p, err := r.start(ctx, m.Command, dir, io.MultiWriter(writers...), r.output.stderr)
+	r.noteStart()
+	p, err := r.start(ctx, c, dir, io.MultiWriter(writers...), r.output.stderr)
 	if err != nil {
 		return err
 	}
-	r.update(func(status *task.Status) {
-		status.State, status.StartTime = task.Measuring, &p.since
-		r.entry.since, r.entry.cpu = p.since, cpu
-		close(r.entry.began)
-	})
+	r.noteRunning(p.since, cpu, stop)
 	ended := make(chan struct{})
 	r.work.Go(func() { cpu.run(ended) })
 	exit := p.wait(ctx, r.grace)
 	close(ended)
 	cpu.sample(time.Now())
-	r.report.StartTime, r.report.EndTime = &p.since, &exit.ended
-	r.report.Usage = usageOf(exit.usage)
-	cpu.addTo(&r.report.Usage)
-	r.report.Output = r.output.text()
-	if m.UntilCancelled && !exit.abandoned {
+	r.noteEnd(exit, cpu)
+	if err := stoppedForAim(c, exit); err != nil {
+		return err
+	}
+	if r.entry.task.Measure.UntilCancelled && !exit.abandoned {
 		if errors.Is(exit.stopped, errCancelled) {
-			r.note("task %s: %s was stopped as planned: %s", r.entry.task.ID, m.Argv[0], exit)
+			r.note("task %s: %s was stopped as planned: %s", r.entry.task.ID, c.Argv[0], exit)
 			return nil
 		}
-		if exit.stopped == nil && exit.accepted(m.Command) {
-			return endedByItself(m.Command, exit.ended.Sub(p.since), r.output)
+		if exit.stopped == nil && exit.accepted(c) {
+			return endedByItself(c, exit.ended.Sub(p.since), r.output)
 		}
 	}
-	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)
+	return r.judge(c, p, exit, r.output, task.ToolFailed)
+}
+
+// noteRunning notes that an engine runs. The function stop stops it.
+func (r *execution) noteRunning(since time.Time, cpu *meter, stop context.CancelCauseFunc) {
+	r.update(func(status *task.Status) {
+		r.entry.stopEngine = stop
+		if !r.entry.since.IsZero() {
+			r.entry.answerAim(true)
+			return
+		}
+		status.State, status.StartTime = task.Measuring, &since
+		r.entry.since, r.entry.cpu, r.report.StartTime = since, cpu, &since
+		close(r.entry.began)
+	})
+}
+
+// noteEnd records the time and the resource usage of a measurement after the end of an engine.
+func (r *execution) noteEnd(e exit, cpu *meter) {
+	before := r.report.Usage
+	r.report.EndTime, r.report.Usage = &e.ended, usageOf(e.usage)
+	r.report.Usage.CPUSeconds += before.CPUSeconds
+	r.report.Usage.MaxResidentBytes = max(r.report.Usage.MaxResidentBytes, before.MaxResidentBytes)
+	cpu.addTo(&r.report.Usage)
+	r.report.Output = r.output.text()
 }
 
 // endedByItself returns the failure of an engine that ended although it had to run until it was stopped.
@@ -274,6 +315,7 @@ func (r *execution) publish(encoded []byte) {
 		*status = r.report.Status
 		r.entry.report = encoded
 		r.kept += len(encoded)
+		r.entry.answerAim(false)
 		if r.entry.since.IsZero() {
 			close(r.entry.began) // The engine will never begin.
 		}

@@ -48,6 +48,10 @@ type Client interface {
 	// Start sends the start signal to a task in state Ready. A second Start is an error: the engine may have
 	// begun before that request, so the time of the request cannot be NotBefore.
 	Start(ctx context.Context, id string) (Started, error)
+	// Aim makes a measurement continue with another command: it stops the engine, starts the command, and returns
+	// when that runs. The task's rows and its times continue, and its result is that of the last engine. If the
+	// engine has to be killed, or the command cannot be started, the task fails. Aiming twice starts it twice.
+	Aim(ctx context.Context, id string, at Aim) error
 	// Cancel cancels a task, unless the task has already ended.
 	Cancel(ctx context.Context, id string) error
 	// Course returns the rows of a task: what its engine did, second by second. The parameter first is the

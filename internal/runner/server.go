@@ -67,6 +67,7 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/snapshot", s.getSnapshot)
 	mux.HandleFunc("PUT /v1/tasks/{id}", s.putTask)
 	mux.HandleFunc("POST /v1/tasks/{id}/start", s.startTask)
+	mux.HandleFunc("POST /v1/tasks/{id}/aim", s.aimTask)
 	mux.HandleFunc("POST /v1/tasks/{id}/cancel", s.cancelTask)
 	mux.HandleFunc("GET /v1/tasks/{id}/report", s.getReport)
 	mux.HandleFunc("GET /v1/tasks/{id}/course", s.getCourse)

@@ -62,10 +62,16 @@ type entry struct {
 	signalled bool
 	since     time.Time // when the engine began; zero until then
 	cpu       *meter    // of the engine; nil until it began
-	report    []byte    // compressed; nil until the end
-	course    []result.Second
-	bins      int // number of histogram bins in course
-	plain     int // number of leading rows of course whose histograms were dropped
+	// engineSince is when the current engine began, target is that of its rows, and stopEngine stops it. aiming is the
+	// request that has it stopped; nil without one.
+	engineSince time.Time
+	target      int
+	stopEngine  context.CancelCauseFunc
+	aiming      *aiming
+	report      []byte // compressed; nil until the end
+	course      []result.Second
+	bins        int // number of histogram bins in course
+	plain       int // number of leading rows of course whose histograms were dropped
 }
 
 // maxKeptBytes limits the memory for compressed reports. It is enough for thousands of typical reports.

@@ -17,6 +17,9 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 			reasons = append(reasons, reason)
 		}
 	}
+	if aims := aimed(spec); facts.MayAim && aims != "" && len(AllChanges(spec, nil)) > 0 {
+		because("Parameter %s changes the load, and another one Ceph: windows cannot show which of them acts.", aims)
+	}
 	if spec.Template.Outage != nil {
 		because("The benchmark has an outage.")
 	}
@@ -34,6 +37,16 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects.", spec.Objective.Phase)
 	}
 	return reasons
+}
+
+// aimed returns the first parameter whose values are compared by aiming clients at another load; "" without one.
+func aimed(spec *Spec) v1alpha1.ParameterName {
+	for _, p := range spec.Parameters {
+		if kindOf(p).traits().aims {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // NotAutomatic returns the first reason why design Auto chooses Blocks although settings can be switched

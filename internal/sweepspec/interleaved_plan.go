@@ -345,29 +345,54 @@ func Ramp(spec *Spec) time.Duration {
 func (s *Sessions) SessionPlan() (session.Plan, error) {
 	seed := uint64(*s.plan.Seed) //nolint:gosec // The schema requires at least 0.
 	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), windowOf(s.plan)
+	var p session.Plan
+	var err error
 	switch {
 	case s.Long > 0:
-		return session.Long(seed, s.Number(), candidates, s.Long, longWindowOf(s.spec))
+		p, err = session.Long(seed, s.Number(), candidates, s.Long, longWindowOf(s.spec))
 	case s.Quick():
-		return session.Quick(seed, s.Number(), candidates, pairs, window)
+		p, err = session.Quick(seed, s.Number(), candidates, pairs, window)
+	default:
+		p, err = session.Screen(seed, s.Number(), candidates, pairs, window)
 	}
-	return session.Screen(seed, s.Number(), candidates, pairs, window)
+	if s.Aims() {
+		p = p.WithTargets()
+	}
+	return p, err
 }
 
-// Benchmark implements [Design]. The only phase is the phase of the objective,
-// which runs sessionMargin longer than all windows may take.
+// Aims reports whether sessions aim their clients at different loads, and do not change Ceph.
+func (s *Sessions) Aims() bool { return aimed(s.spec) != "" }
+
+// Load returns the load of a configuration: the phase of the objective, which runs sessionMargin longer than all windows
+// may take.
+func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
+	template, err := Template(s.spec, c.Values, 1)
+	if err != nil {
+		return v1alpha1.Phase{}, err
+	}
+	changed := *s.spec
+	changed.Template = template
+	phase := sessionPhase(&changed)
+	order, err := s.SessionPlan()
+	if err != nil {
+		return phase, err
+	}
+	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
+		return phase, refuse("phase %s cannot be cut into windows", phase.Name)
+	}
+	return phase, nil
+}
+
+// Benchmark implements [Design]. The only phase is the load of the configuration.
 func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {
 		return nil, err
 	}
-	phase := sessionPhase(&c.Sweep.Spec)
-	order, err := s.SessionPlan()
+	phase, err := s.Load(c.Configuration)
 	if err != nil {
 		return nil, err
-	}
-	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
-		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	b.Spec.Template.Phases = besideBackground(&b.Spec.Template, []v1alpha1.Phase{phase})
 	// The session itself sets the options that the sweep varies. If the CephBlockPool contained these options,

@@ -12,6 +12,7 @@ import (
 func TestNotInterleavedReasons(t *testing.T) {
 	const cap1 = `parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1", "256"]}]`
 	const coded = `parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {erasureCoded: {dataChunks: 2, codingChunks: 1}}}}`
+	const depth = `parameters: [{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]`
 	for name, c := range map[string]struct {
 		patch string
 		want  []string
@@ -19,8 +20,23 @@ func TestNotInterleavedReasons(t *testing.T) {
 		"an option of OSDs": {"{" + cap1 + "}", nil},
 		"one that must not": {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
 		"a number of PGs":   {`{}`, []string{"pg_num is not switched, because it moves data for minutes."}},
+		"a setting and a depth": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
+			`values: ["2"]}]}`, []string{
+			"Parameter depth is about phase fio, and the objective about phase write.", "Parameter depth changes the load, and another one Ceph: windows cannot show which of them acts.",
+		}},
 		"one of the two": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
 			`values: ["2"]}]}`, []string{"Parameter depth cannot change under a running load."}},
+		"no depth yet":             {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, []string{"Parameter depth cannot change under a running load."}},
+		"a depth":                  {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, nil},
+		"a depth of another phase": {`{` + depth + `}`, []string{"Parameter depth is about phase fio, and the objective about phase write."}},
+		"a depth of a sequential load": {
+			`{` + depth + `, template: {phases: [{name: fio, fio: {pattern: Read, blockSize: 4Ki, ioDepth: 8, duration: 60s}}]}, objective: {phase: fio, metric: IOPS}}`,
+			[]string{"Phase fio cannot begin again in each window: use a random pattern of fio without a rate."},
+		},
+		"a field that decides which data exist": {
+			`{parameters: [{name: jobs, workload: {phase: fio, field: numJobs}, values: ["2"]}], objective: {phase: fio, metric: IOPS}}`,
+			[]string{"Parameter jobs cannot change under a running load."},
+		},
 		"an option of stored data": {
 			`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`,
 			[]string{"compression_required_ratio is not switched, because later windows read what it stored."},
@@ -68,6 +84,7 @@ func TestNotInterleavedReasons(t *testing.T) {
 			facts := Facts{
 				MaySwitch:      func(o v1alpha1.ConfigParameter) bool { return o.Option == "osd_client_message_cap" },
 				MaySwitchPools: !strings.HasPrefix(name, "no right"),
+				MayAim:         strings.HasPrefix(name, "a "),
 			}
 			got := NotInterleaved(&specOf(t, c.patch).Spec, facts)
 			if diff := cmp.Diff(c.want, got); diff != "" {

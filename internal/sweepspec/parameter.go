@@ -39,6 +39,8 @@ type traits struct {
 	// noPatch says why the value of a winner has no patch for Git. It is "" if the value has a patch, or if nobody
 	// expects one.
 	noPatch string
+	// aims says that a session compares values by aiming its clients at another load, and not by changing Ceph.
+	aims bool
 }
 
 // kindOf returns the kind of a parameter.

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -120,9 +121,24 @@ func (k workload) set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value) erro
 func (k workload) traits() traits {
 	deciding := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize}
 	if slices.Contains(deciding, k.Workload.Field) {
-		return traits{data: "decides which data exist"}
+		return traits{data: "decides which data exist", aims: true}
 	}
-	return traits{}
+	return traits{aims: true}
+}
+
+// notSwitched: a session can begin the load again in each window with another number of operations in flight, on the
+// same data.
+func (k workload) notSwitched(spec *Spec, facts Facts) string {
+	phase := sessionPhase(spec)
+	switch {
+	case !facts.MayAim || k.Workload.Field != v1alpha1.WorkloadIODepth:
+		return k.anyKind.notSwitched(spec, facts)
+	case k.Workload.Phase != phase.Name:
+		return fmt.Sprintf("Parameter %s is about phase %s, and the objective about phase %s.", k.Name, k.Workload.Phase, phase.Name)
+	case !engine.TraitsOf(&phase).BeginsAgain:
+		return fmt.Sprintf("Phase %s cannot begin again in each window: use a random pattern of fio without a rate.", phase.Name)
+	}
+	return ""
 }
 
 // variesLoad returns the first parameter that varies one of the fields in one of the phases. The field clients belongs

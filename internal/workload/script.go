@@ -283,6 +283,28 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 	return measure(id, step, todo, tasks, m)
 }
 
+// Aim returns the command with which a client continues a phase of the first run as another phase of that name says,
+// without its ramp. The parameter again is how often that phase has begun again. Steps before the measurement are left
+// out, because the same client has just closed its data.
+func (s *Script) Aim(client int, phase v1alpha1.Phase, again int) (task.Command, error) {
+	if client < 0 || client >= len(s.Places) {
+		return task.Command{}, fmt.Errorf("there is no client %d", client)
+	}
+	phase = *phase.DeepCopy()
+	if spec := engine.SpecOf(&phase); spec != nil {
+		spec.SkipRamp()
+	}
+	load, err := engine.LoadOf(phase)
+	if err != nil {
+		return task.Command{}, err
+	}
+	made, err := load.Task(s.Places[client], engine.Run{ID: TaskID(1, phase.Name), Switched: true, Again: again})
+	if err != nil || made.Measure == nil {
+		return task.Command{}, err
+	}
+	return made.Measure.Command, nil
+}
+
 func (s *Script) execution(i int, run int32, m *Notes) engine.Run {
 	return engine.Run{
 		ID: TaskID(run, s.Phases[i].Name), IOTotalBytes: s.ioTotal(i, m), Windows: s.Phases[i].Name == s.outagePhase, Switched: s.Switched,

@@ -149,6 +149,11 @@ func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
 	return runner.Started{}, onlyLog(runner.NotReady, id)
 }
 
+// Aim implements [runner.Client].
+func (c logClient) Aim(_ context.Context, id string, _ runner.Aim) error {
+	return onlyLog(runner.NotReady, id)
+}
+
 // Cancel implements [runner.Client]. It does nothing, so a running client continues.
 func (c logClient) Cancel(context.Context, string) error { return nil }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/settings/limits"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // Sessions holds the sessions that this process follows.
@@ -104,8 +105,23 @@ type Session struct {
 	// Account is charged for what the session keeps of its clients' reports.
 	Account *limits.Account
 
-	mu    sync.Mutex
-	watch *clusterwatch.Watch
+	mu     sync.Mutex
+	watch  *clusterwatch.Watch
+	script *workload.Script
+}
+
+// NoteScript notes the script that the session's clients carry out.
+func (s *Session) NoteScript(script *workload.Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = script
+}
+
+// noted returns the script of NoteScript; nil if this process has started no phase.
+func (s *Session) noted() *workload.Script {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.script
 }
 
 // Hurry makes the watch sample the cluster now instead of at the next interval. Before StartWatch, it does

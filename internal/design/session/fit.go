@@ -21,7 +21,7 @@ type Offered struct {
 const enoughOfRate = 0.95
 
 // Mark returns the mark of a session. The state of the clients and of their hosts is that of the whole session,
-// and so independent of the settings.
+// and so independent of the treatments.
 func (e Evidence) Mark(q Question) fitness.Mark {
 	if mark := fitness.Of(e.Usage).Mark(); mark != "" {
 		return mark
@@ -74,7 +74,7 @@ func (e Evidence) baselineReached(rate Offered) (share float64, known bool) {
 		}
 		sum, n := 0.0, 0
 		for i, faulty := range e.faults(covered) {
-			if w := windows[i]; w.Setting == switchback.Baseline && !faulty {
+			if w := windows[i]; w.Treatment == switchback.Baseline && !faulty {
 				sum, n = sum+w.Figure, n+1
 			}
 		}

@@ -56,7 +56,7 @@ func longSession(windows int) Record {
 	record := Record{Began: time.Unix(1e9, 0)}
 	for i := range windows {
 		from := time.Duration(i) * (time.Minute + perSwitch)
-		record.Switches = append(record.Switches, switchback.Switch{Setting: i % 2, Sent: from, Acknowledged: from + perSwitch, Ended: from + perSwitch + time.Minute, Proven: true})
+		record.Switches = append(record.Switches, switchback.Switch{Treatment: i % 2, Sent: from, Acknowledged: from + perSwitch, Ended: from + perSwitch + time.Minute, Proven: true})
 		record.End = record.Switches[i].Ended
 	}
 	return record

@@ -17,20 +17,22 @@ type Plan struct {
 	Candidates int                `json:"candidates"`
 	Order      []switchback.Block `json:"order"`
 	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement of a switch, with the wash-out
-	// ProofEvery is the pause between two calls of [Cluster.Proven].
+	// ProofEvery is the pause between two calls of [Treatments.Proven].
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
 	// Long is the candidate of a session of long windows, which compares one candidate with the baseline; 0
 	// for a session of short windows.
 	Long int `json:"long,omitempty"`
+	// Targets says that the treatments are [Targets].
+	Targets bool `json:"targets,omitempty"`
 }
 
-// DefaultWindow is how long a setting stays applied in a window. The spec may set another time, and windows
+// DefaultWindow is how long a treatment stays applied in a window. The spec may set another time, and windows
 // become longer after carry-over.
 const DefaultWindow = 10 * time.Second
 
-// DefaultLongWindow is how long a setting stays applied in a long window.
+// DefaultLongWindow is how long a treatment stays applied in a long window.
 const DefaultLongWindow = time.Minute
 
 // spareOfEach is the minimum number of spare blocks in a session of short windows. Spare blocks replace invalid
@@ -53,7 +55,7 @@ func blocksOf(pairs, candidates int) int {
 	return pairs
 }
 
-// perSwitch is the planned duration of a switch, which includes reading the settings before the switch.
+// perSwitch is the planned duration of a switch, which includes reading treatments before the switch.
 const perSwitch = 4 * time.Second
 
 // MaxClientTime is the largest product of the number of clients and the duration of a session. So a manager with the
@@ -110,7 +112,7 @@ func Long(seed uint64, number, candidates, candidate int, window time.Duration) 
 func SettleTime(window time.Duration) time.Duration { return window * 3 / 5 }
 
 // washOutOf returns the part of a window that does not count: three tenths. So a longer window excludes more
-// of the previous setting's after-effect.
+// of the previous treatment's after-effect.
 func washOutOf(window time.Duration) time.Duration { return window * 3 / 10 }
 
 func planned(seed uint64, number, candidates, blocks int, window time.Duration) (Plan, error) {

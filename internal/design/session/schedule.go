@@ -8,10 +8,11 @@ import (
 // latenessPercent is the percentile of the lateness that proves a window.
 const latenessPercent = 99
 
-// faults reports which windows are invalid: those of [switchback.Faults], and those in which the load generator was
-// itself late. A stall of the storage makes no operation late in this sense, so it never makes a window invalid.
+// faults reports which windows are invalid: those of [switchback.Faults], those in which a client worked on another
+// target, and those in which the load generator was itself late. A stall of the storage makes no operation late in this sense, so it never makes a window invalid.
 func (e Evidence) faults(covered []bool) []bool {
 	faults := switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing)
+	e.markElsewhere(faults)
 	limit := e.latenessLimit()
 	for i := range min(len(faults), len(e.Latencies)) {
 		if late := e.Latencies[i].Lateness; late != nil {
@@ -25,7 +26,7 @@ func (e Evidence) faults(covered []bool) []bool {
 
 // latenessLimit returns the limit in seconds of the generator's own lateness. Like that of a benchmark's phase, it
 // allows for a share of the latency. All windows have the same limit, from the latencies of the first block, in which
-// each setting has a window. So no window becomes invalid because of its own latencies.
+// each treatment has a window. So no window becomes invalid because of its own latencies.
 func (e Evidence) latenessLimit() float64 {
 	limit := result.LateLimitSeconds
 	if len(e.Plan.Order) == 0 || len(e.Latencies) < len(e.Plan.Order[0]) {

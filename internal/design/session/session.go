@@ -1,7 +1,6 @@
-// Package session switches settings under a running load, and judges them by the clients' rows. A row is the
-// work of one client in about a second. Package switchback has the statistical method. The caller of Run
-// supplies the Cluster that switches and proves settings. After Run, also after an error, the caller restores
-// the settings.
+// Package session compares treatments under a load, and judges them by the clients' rows. A row is the work of one
+// client in about a second. Package switchback has the statistical method. The caller of Run supplies the
+// Treatments. After Run, also after an error, the caller leaves them: it restores settings.
 package session
 
 import (
@@ -12,19 +11,22 @@ import (
 	"github.com/cephtune/cephtune/internal/design/switchback"
 )
 
-// Cluster is a cluster whose settings are switched. The number of a setting is an index; 0 is the baseline.
-type Cluster interface {
-	// Switch checks that Ceph has the previous setting, whose number is the parameter from. It then applies
-	// the next setting, whose number is the parameter to. If both numbers are equal, it only checks. It returns
-	// two times: before its first change of Ceph, when the check is over, and after Ceph's last answer. Switch
-	// sets its own deadline. Run does not switch again after an error.
+// Treatments are what a session compares, such as values of a setting. The number of a treatment is an index; 0 is
+// the baseline. Each method sets its own deadline.
+type Treatments interface {
+	// Try applies what could not be tried before the session, such as options of a pool that belongs to the session.
+	// It leaves the baseline applied. Run calls it before the first window.
+	Try(ctx context.Context) error
+	// Switch checks that the previous treatment, whose number is the parameter from, is still applied. It then
+	// applies the next one, whose number is the parameter to. If both numbers are equal, it only checks. It returns
+	// two times: when the check is over, before its first change, and when the next treatment is applied: after
+	// Ceph's last answer. Run does not switch again after an error.
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
-	// Proven reports whether Ceph has a setting and, for options of OSDs, whether the OSDs report that they
-	// run with it.
-	Proven(ctx context.Context, setting int) (bool, error)
-	// Holds returns an error if a setting no longer has its value in Ceph, or if the lock was lost. Holds
-	// sets its own deadline.
-	Holds(ctx context.Context, setting int) error
+	// Proven reports whether a treatment acts: whether Ceph has a setting and, for options of OSDs, whether the
+	// OSDs report that they run with it.
+	Proven(ctx context.Context, treatment int) (bool, error)
+	// Holds returns an error if a treatment is no longer applied, or if the lock was lost.
+	Holds(ctx context.Context, treatment int) error
 }
 
 // Record describes a session so far. Times are by the operator's clock, since Began.
@@ -39,20 +41,23 @@ type Record struct {
 // Look is called after each complete block. It returns true if the session can end.
 type Look func(ctx context.Context, record Record) (enough bool, err error)
 
-// Run applies the settings in the order of a plan. The cluster must have the baseline when Run starts. Run
-// ends after the last block, or after a look that returns true. It also ends after an error of Switch, of
-// Holds or of a look, or when the context ends; then the session is invalid. Each Switch checks the setting of
-// the previous window, and Holds checks the setting of the session's last window.
-func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
+// Run applies the treatments in the order of a plan. The baseline must be applied when Run starts. Run ends after the
+// last block, or after a look that returns true. It also ends after an error of Try, of Switch, of Holds or of a
+// look, or when the context ends; then the session is invalid, and Run returns the error, too. Each Switch checks the
+// treatment of the previous window, and Holds checks that of the session's last window.
+func Run(ctx context.Context, p Plan, all Treatments, look Look) (Record, error) {
+	if err := all.Try(ctx); err != nil {
+		return Record{Began: time.Now()}.invalid(fmt.Errorf("try the settings: %w", err))
+	}
 	r := Record{Began: time.Now()}
-	setting := switchback.Baseline
+	treatment := switchback.Baseline
 	for _, block := range p.Order {
 		first := len(r.Switches)
 		for _, next := range block {
-			if err := r.window(ctx, p, in, setting, next); err != nil {
+			if err := r.window(ctx, p, all, treatment, next); err != nil {
 				return r.invalid(err)
 			}
-			setting = next
+			treatment = next
 		}
 		proveBlock(r.Switches[first:])
 		r.End = time.Since(r.Began)
@@ -64,28 +69,28 @@ func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 			break
 		}
 	}
-	if err := in.Holds(ctx, setting); err != nil {
+	if err := all.Holds(ctx, treatment); err != nil {
 		return r.invalid(fmt.Errorf("after the last window: %w", err))
 	}
-	return r
+	return r, nil
 }
 
-func (r Record) invalid(err error) Record {
+func (r Record) invalid(err error) (Record, error) {
 	r.End, r.Invalid = time.Since(r.Began), err.Error()
-	return r
+	return r, err
 }
 
-// window switches to a setting, and waits until the window is over. Until the setting is proven, it asks for
+// window switches to a treatment, and waits until the window is over. Until the treatment is proven, it asks for
 // the proof.
-func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) error {
+func (r *Record) window(ctx context.Context, p Plan, all Treatments, from, to int) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
 	}
-	sent, acknowledged, err := in.Switch(ctx, from, to)
+	sent, acknowledged, err := all.Switch(ctx, from, to)
 	if err != nil {
 		return fmt.Errorf("switch %d: %w", len(r.Switches), err)
 	}
-	r.Switches = append(r.Switches, switchback.Switch{Setting: to, Sent: sent.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
+	r.Switches = append(r.Switches, switchback.Switch{Treatment: to, Sent: sent.Sub(r.Began), Acknowledged: acknowledged.Sub(r.Began)})
 	within, stop := context.WithDeadline(ctx, acknowledged.Add(p.Window))
 	defer stop()
 	current := &r.Switches[len(r.Switches)-1]
@@ -98,8 +103,8 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		if !sleep(within, pause) {
 			break
 		}
-		// After an error, proven keeps its value. If no window of a block proves a setting, the block is invalid.
-		if yes, err := in.Proven(within, to); err == nil {
+		// After an error, proven keeps its value. If no window of a block proves a treatment, the block is invalid.
+		if yes, err := all.Proven(within, to); err == nil {
 			*proven = yes
 		}
 	}
@@ -122,14 +127,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// proveBlock marks a setting as proven in all windows of a block if it was proven in one of them. OSDs report
+// proveBlock marks a treatment as proven in all windows of a block if it was proven in one of them. OSDs report
 // only every five seconds, so a short window may pass between two reports.
 func proveBlock(switches []switchback.Switch) {
 	seen := map[int]bool{}
 	for _, s := range switches {
-		seen[s.Setting] = seen[s.Setting] || s.Proven
+		seen[s.Treatment] = seen[s.Treatment] || s.Proven
 	}
 	for i := range switches {
-		switches[i].Proven = seen[switches[i].Setting]
+		switches[i].Proven = seen[switches[i].Treatment]
 	}
 }

@@ -19,18 +19,21 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// cluster has a load whose rate depends on the setting.
+// cluster has a load whose rate depends on the treatment.
 type cluster struct {
-	setting  int
-	switches int
-	proves   bool
-	fails    map[int]error // by the number of the switch
-	foreign  bool          // something else changes the setting in the last window
+	untried   error // of Try
+	treatment int
+	switches  int
+	proves    bool
+	fails     map[int]error // by the number of the switch
+	foreign   bool          // something else changes the treatment in the last window
 }
 
+func (c *cluster) Try(context.Context) error { return c.untried }
+
 func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged time.Time, err error) {
-	if from != c.setting {
-		return sent, acknowledged, errors.New("the window before had another setting")
+	if from != c.treatment {
+		return sent, acknowledged, errors.New("the window before had another treatment")
 	}
 	time.Sleep(200 * time.Millisecond) // the reads before the switch
 	if err := c.fails[c.switches]; err != nil {
@@ -39,18 +42,18 @@ func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged ti
 	c.switches++
 	sent = time.Now()
 	time.Sleep(100 * time.Millisecond)
-	c.setting = to
+	c.treatment = to
 	return sent, time.Now(), nil
 }
 
-func (c *cluster) Proven(_ context.Context, setting int) (bool, error) {
+func (c *cluster) Proven(_ context.Context, treatment int) (bool, error) {
 	time.Sleep(300 * time.Millisecond)
-	return c.proves && setting == c.setting, nil
+	return c.proves && treatment == c.treatment, nil
 }
 
-func (c *cluster) Holds(_ context.Context, setting int) error {
-	if setting != c.setting || c.foreign {
-		return errors.New("something else changed the setting")
+func (c *cluster) Holds(_ context.Context, treatment int) error {
+	if treatment != c.treatment || c.foreign {
+		return errors.New("something else changed the treatment")
 	}
 	return nil
 }
@@ -58,13 +61,13 @@ func (c *cluster) Holds(_ context.Context, setting int) error {
 // load returns the rows of a client with I/O in each second of a session so far, with a histogram.
 func load(record Record, ratio float64) []result.Second {
 	var rows []result.Second
-	rng, setting, index := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
+	rng, treatment, index := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
 	for from := time.Duration(0); from+time.Second <= record.End; from += time.Second {
 		for index < len(record.Switches) && record.Switches[index].Sent <= from {
-			setting, index = record.Switches[index].Setting, index+1
+			treatment, index = record.Switches[index].Treatment, index+1
 		}
 		rate := 1000 * (1 + 0.05*rng.NormFloat64())
-		if setting == 1 {
+		if treatment == 1 {
 			rate *= ratio
 		}
 		n := int64(rate)
@@ -86,7 +89,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 	var e Evidence
 	var found Finding
 	gathered := NewCollector(p, 2, nil)
-	e.Record = Run(ctx, p, c, func(_ context.Context, record Record) (bool, error) {
+	record, failure := Run(ctx, p, c, func(_ context.Context, record Record) (bool, error) {
 		began := record.Began.Add(-5 * time.Second) // The load has been running for a while.
 		for client := range 2 {
 			rows := load(record, ratio)[gathered.Next(client):]
@@ -110,6 +113,9 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 		}
 		return found.Verdict != stats.Inconclusive, nil
 	})
+	if e.Record = record; failure == nil && record.Invalid != "" || failure != nil && failure.Error() != record.Invalid {
+		t.Errorf("the session ended with %v, and is invalid because %q", failure, record.Invalid)
+	}
 	return e, found
 }
 
@@ -198,14 +204,14 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 	})
 }
 
-// takesItsTime is a load on which setting 2 acts after two minutes: the number of operations falls to
+// takesItsTime is a load on which treatment 2 acts after two minutes: the number of operations falls to
 // 0.8, and slow operations take twice as long.
 func takesItsTime(record Record, from int) []result.Second {
 	rows := load(record, 1)[from:]
 	for i := range rows {
 		moment := time.Duration(rows[i].FromNanoseconds)
 		if !slices.ContainsFunc(record.Switches, func(w switchback.Switch) bool {
-			return w.Setting == 2 && moment >= w.Sent+2*time.Minute && moment < w.Ended
+			return w.Treatment == 2 && moment >= w.Sent+2*time.Minute && moment < w.Ended
 		}) {
 			continue
 		}
@@ -224,7 +230,7 @@ func settled(t *testing.T, number int) (e Evidence) {
 		t.Fatal(err)
 	}
 	gathered := NewCollector(p, 1, nil)
-	record := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, record Record) (bool, error) {
+	record, _ := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, record Record) (bool, error) {
 		if err := gathered.Add(0, takesItsTime(record, gathered.Next(0)), record.Began.Add(-time.Millisecond), record.Began.Add(time.Millisecond)); err != nil {
 			return false, err
 		}
@@ -322,10 +328,26 @@ func TestSessionIsInvalid(t *testing.T) {
 	})
 }
 
+// A session whose treatments could not be tried has no window, and the caller learns why.
+func TestTreatmentsAreTriedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := Quick(7, 1, 1, 8, DefaultWindow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost, c := errors.New("the answer was lost"), &cluster{proves: true}
+		c.untried = lost
+		record, err := Run(t.Context(), p, c, nil)
+		if !errors.Is(err, lost) || record.Invalid != err.Error() || record.Began.IsZero() || c.switches != 0 {
+			t.Errorf("%+v after %d switches, %v", record, c.switches, err)
+		}
+	})
+}
+
 func TestForeignChangeInTheLastWindowInvalidatesTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _ := play(t.Context(), t, &cluster{proves: true, foreign: true}, quick(v1alpha1.MetricIOPS), 1.5)
-		if !strings.Contains(e.Record.Invalid, "after the last window: something else changed the setting") {
+		if !strings.Contains(e.Record.Invalid, "after the last window: something else changed the treatment") {
 			t.Errorf("invalid %q", e.Record.Invalid)
 		}
 	})
@@ -341,9 +363,9 @@ func TestSessionWithoutProof(t *testing.T) {
 }
 
 func TestProofHoldsForABlock(t *testing.T) {
-	switches := []switchback.Switch{{Setting: 0}, {Setting: 1}, {Setting: 1, Proven: true}, {Setting: 0}}
+	switches := []switchback.Switch{{Treatment: 0}, {Treatment: 1}, {Treatment: 1, Proven: true}, {Treatment: 0}}
 	proveBlock(switches)
-	want := []switchback.Switch{{Setting: 0}, {Setting: 1, Proven: true}, {Setting: 1, Proven: true}, {Setting: 0}}
+	want := []switchback.Switch{{Treatment: 0}, {Treatment: 1, Proven: true}, {Treatment: 1, Proven: true}, {Treatment: 0}}
 	if diff := cmp.Diff(want, switches); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -116,7 +117,7 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		ended <- err
 	}()
 	gathered := NewCollector(p, 1, nil)
-	e.Record = Run(t.Context(), p, s, func(_ context.Context, record Record) (bool, error) {
+	record, err := Run(t.Context(), p, s, func(_ context.Context, record Record) (bool, error) {
 		for range 40 { // The controller waits, too.
 			s.mu.Lock()
 			rows := s.rows[gathered.Next(0):]
@@ -145,9 +146,10 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		return found.Verdict != stats.Inconclusive || len(record.Switches) >= 60, err
 	})
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
+	if failure := errors.Join(err, <-ended); failure != nil {
+		t.Error(failure)
 	}
+	e.Record = record
 	return e, found, pairs
 }
 
@@ -177,8 +179,8 @@ func TestStallsUnderTheCandidateAloneMakeItInferior(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, w := range windows { // The wash-out of the baseline's windows has the rest of a stall.
-					if long := w.Figure > 0.1; long != (w.Setting == 1 && c.to > 0) {
-						t.Errorf("window %d of setting %d has a p99 of %v s", i, w.Setting, w.Figure)
+					if long := w.Figure > 0.1; long != (w.Treatment == 1 && c.to > 0) {
+						t.Errorf("window %d of treatment %d has a p99 of %v s", i, w.Treatment, w.Figure)
 					}
 				}
 			})

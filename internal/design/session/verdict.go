@@ -45,7 +45,7 @@ type Constraint struct {
 type Summary struct {
 	Objective   []switchback.Entry
 	Constraints [][]switchback.Entry
-	// Typical has the typical figure of the objective for each setting that the session measured. No verdict depends on it.
+	// Typical has the typical figure of the objective for each treatment that the session measured. No verdict depends on it.
 	Typical map[int]float64
 	Mark    fitness.Mark
 }
@@ -112,16 +112,16 @@ func (e Evidence) Summarize(q Question) (s Summary, ok bool, err error) {
 	return s, true, nil
 }
 
-// Typical returns the typical figure of each setting that has valid windows in a session.
+// Typical returns the typical figure of each treatment that has valid windows in a session.
 func Typical(session switchback.Session, metric v1alpha1.Metric) (map[int]float64, error) {
 	typical := map[int]float64{}
-	for setting := range session.Candidates + 1 {
-		figures, err := session.Figures(setting)
+	for treatment := range session.Candidates + 1 {
+		figures, err := session.Figures(treatment)
 		if err != nil {
 			return nil, err
 		}
 		if len(figures) > 0 {
-			typical[setting] = figure.TypicalOfWindows(metric, figures)
+			typical[treatment] = figure.TypicalOfWindows(metric, figures)
 		}
 	}
 	return typical, nil

@@ -82,7 +82,7 @@ func (r recording) cycles() string {
 	return fmt.Sprintf("periods of 30 to 120 s have %.1f%% of the variance, %.2f of the expected; cycles:%s", 100*have/all, have/want, text)
 }
 
-// Random orders are assigned to recorded seconds, in which no setting acts. So each difference that the test
+// Random orders are assigned to recorded seconds, in which no treatment acts. So each difference that the test
 // finds is false.
 func TestNoEffectInRecordings(t *testing.T) {
 	n := 2000
@@ -185,7 +185,7 @@ func falseVerdicts(t *testing.T, rng *rand.Rand, cuts []Session, last, n int) (g
 const mostDip = 0.12
 
 // A switch slows the load while the command runs. The wash-out has to cover that: the first second that
-// counts must not be much slower than the later ones, and equally with both settings, which act alike.
+// counts must not be much slower than the later ones, and equally with both treatments, which act alike.
 func TestWashOutCoversSwitches(t *testing.T) {
 	for _, r := range recordings(t) {
 		if r.switched[0] == r.switched[len(r.switched)-1] {
@@ -193,14 +193,14 @@ func TestWashOutCoversSwitches(t *testing.T) {
 		}
 		logs, _ := r.logs()
 		var bySecond [10][]float64
-		var firstBy [2][]float64 // by setting
+		var firstBy [2][]float64 // by treatment
 		for i, row := range r.rows {
 			index := int((row.From - r.switched[i]) / time.Second)
 			if index < len(bySecond) {
 				bySecond[index] = append(bySecond[index], logs[i])
 			}
 			if index == 3 {
-				firstBy[r.settings[i]] = append(firstBy[r.settings[i]], logs[i])
+				firstBy[r.treatments[i]] = append(firstBy[r.treatments[i]], logs[i])
 			}
 		}
 		text := ""
@@ -213,7 +213,7 @@ func TestWashOutCoversSwitches(t *testing.T) {
 			t.Errorf("%s: the first second that counts differs by %.3f ± %.3f", r.name, k, se)
 		}
 		if k, se := difference(firstBy[0], firstBy[1]); math.Abs(k) > 3*se {
-			t.Errorf("%s: the first second that counts differs between the settings by %.3f ± %.3f", r.name, k, se)
+			t.Errorf("%s: the first second that counts differs between the treatments by %.3f ± %.3f", r.name, k, se)
 		}
 	}
 }

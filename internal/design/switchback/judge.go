@@ -47,14 +47,14 @@ func quickLevel(alpha float64, candidates, looks int) float64 {
 	return alpha * [...]float64{1, 0.55, 0.38, 0.29, 0.24, 0.20}[looks-1]
 }
 
-// Scope says what a verdict speaks for: the time for which settings stayed applied, and the pools and days that
+// Scope says what a verdict speaks for: the time for which treatments stayed applied, and the pools and days that
 // were sampled.
 type Scope int
 
 // The scopes, from the smallest to the largest.
 const (
-	Windows Scope = iota // this pool, in this hour, while settings are switched every few seconds
-	Pool                 // this pool, in this hour, with settings that stayed applied for long windows
+	Windows Scope = iota // this pool, in this hour, while treatments are switched every few seconds
+	Pool                 // this pool, in this hour, with treatments that stayed applied for long windows
 	Pools                // as Pool, on three or more pools
 	Days                 // as Pool or Pools, on three or more days
 )
@@ -77,7 +77,7 @@ type Finding struct {
 	Scope      Scope
 	Assessment stats.Assessment // of the long windows from LeastSessions on, otherwise of the short windows
 	Sessions   int              // valid sessions of long windows
-	// CarryOver means that short windows show an effect of the previous setting. Unconfirmed means that the
+	// CarryOver means that short windows show an effect of the previous treatment. Unconfirmed means that the
 	// randomisation test does not support the verdict of the t-test. NeedsLong means that short windows cannot
 	// show equivalence. Each of them made the verdict Inconclusive.
 	CarryOver, Unconfirmed, NeedsLong bool
@@ -107,8 +107,8 @@ func Judge(q Question, short, long []Entry) ([]Finding, error) {
 	return findings, nil
 }
 
-// mostUnseen is the largest share of the time for which either setting may stall without being seen, so that a gain
-// or a loss is still true. A setting is watched for minutes, and a stall of ten seconds each four minutes is 4%.
+// mostUnseen is the largest share of the time for which either treatment may stall without being seen, so that a gain
+// or a loss is still true. A treatment is watched for minutes, and a stall of ten seconds each four minutes is 4%.
 const mostUnseen = 0.04
 
 // criteria returns the criteria with the share of unseen stalls. A small minimum effect leaves no room for all of
@@ -257,7 +257,7 @@ func (q Question) Check(f Finding, constraint stats.Constraint, short, long []En
 	return constraint.Check(k, 1-f.Assessment.Level)
 }
 
-// carriesOver reports whether a candidate's short windows show an after-effect of the previous setting. Two
+// carriesOver reports whether a candidate's short windows show an after-effect of the previous treatment. Two
 // tests look for it; together they err in 5% over all candidates and looks.
 func (q Question) carriesOver(entries []Entry, candidate int) bool {
 	valid := validEntries(entries, candidate)

@@ -174,8 +174,8 @@ func (w *world) severalSession(t *testing.T, candidates, pairs int, effects []fl
 	}
 	s := Session{Number: 1, Seed: w.rng.Uint64(), Candidates: candidates, Order: order}
 	for _, b := range order {
-		for _, setting := range b {
-			s.Windows = append(s.Windows, w.window(setting, effects[setting]))
+		for _, treatment := range b {
+			s.Windows = append(s.Windows, w.window(treatment, effects[treatment]))
 		}
 	}
 	s.Faults = make([]bool, len(s.Windows))
@@ -183,8 +183,8 @@ func (w *world) severalSession(t *testing.T, candidates, pairs int, effects []fl
 }
 
 // window returns a window of 10 s, of which 3 s are wash-out.
-func (w *world) window(setting int, effect float64) Window {
-	made := Window{Setting: setting}
+func (w *world) window(treatment int, effect float64) Window {
+	made := Window{Treatment: treatment}
 	for i := range 10 {
 		x := w.second(1, effect)
 		switch {

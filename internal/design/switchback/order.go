@@ -8,22 +8,22 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Baseline is the number of the baseline setting. Candidates are numbered from 1.
+// Baseline is the number of the baseline treatment. Candidates are numbered from 1.
 const Baseline = 0
 
-// Block lists the settings of consecutive windows that count together. A block of one candidate has two windows of
-// each setting; a block of several candidates has one window of each setting.
+// Block lists the treatments of consecutive windows that count together. A block of one candidate has two windows of
+// each treatment; a block of several candidates has one window of each treatment.
 type Block []int
 
 // pairOrders returns all orders of two windows of the baseline and two of the candidate. They are drawn with equal
 // probability. So one third of the second, third and fourth windows of blocks follow a window with the same
-// setting. These windows separate the after-effect of the previous setting from the effect of the current
-// setting.
+// treatment. These windows separate the after-effect of the previous treatment from the effect of the current
+// treatment.
 func pairOrders() [6]Block {
 	return [6]Block{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
 }
 
-// Assign draws the order of settings of a session. The same arguments give the same order.
+// Assign draws the order of treatments of a session. The same arguments give the same order.
 func Assign(seed, session uint64, candidates, blocks int) ([]Block, error) {
 	if candidates < 1 || blocks < 1 {
 		return nil, fmt.Errorf("%w: %d candidates in %d blocks", stats.ErrParameter, candidates, blocks)

@@ -54,8 +54,8 @@ func TestAssign(t *testing.T) {
 func sessionOf(figures ...float64) Session {
 	s := Session{Number: 1, Seed: 1, Candidates: 1}
 	for i, f := range figures {
-		setting := [4]int{0, 1, 1, 0}[i%4]
-		s.Windows = append(s.Windows, Window{Setting: setting, Figure: f, Early: f, Late: f})
+		treatment := [4]int{0, 1, 1, 0}[i%4]
+		s.Windows = append(s.Windows, Window{Treatment: treatment, Figure: f, Early: f, Late: f})
 		if i%4 == 0 {
 			s.Order = append(s.Order, Block{0, 1, 1, 0})
 		}
@@ -86,7 +86,7 @@ func TestEstimateAndExactTest(t *testing.T) {
 	}
 }
 
-// A stall counts against the setting under which it happened.
+// A stall counts against the treatment under which it happened.
 func TestWindowWithoutOperationsIsTheWorstFigure(t *testing.T) {
 	s := sessionOf(1, 2, 2, 1, 1, 2, 0, 1, 1, 2, 2, 1, 1, 2, 2, 1)
 	es, err := s.Entries(stats.Criteria{})
@@ -94,7 +94,7 @@ func TestWindowWithoutOperationsIsTheWorstFigure(t *testing.T) {
 		t.Errorf("one window of eight stalled: %+v, %v", es, err)
 	}
 	for i, w := range s.Windows {
-		if w.Setting == 1 {
+		if w.Treatment == 1 {
 			s.Windows[i].Figure = 0
 		}
 	}
@@ -138,10 +138,10 @@ func TestCutAndFaults(t *testing.T) {
 	moment := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	timing := Timing{WashOut: moment(3), MaxSwitch: moment(1), ClockError: moment(0.2), Coverage: 0.6}
 	switches := []Switch{
-		{Setting: 0, Sent: 0, Acknowledged: moment(0.5), Ended: moment(10), Proven: true},
-		{Setting: 1, Sent: moment(10), Acknowledged: moment(10.5), Ended: moment(20), Proven: true},
-		{Setting: 1, Sent: moment(20), Acknowledged: moment(21.5), Ended: moment(30), Proven: true},
-		{Setting: 0, Sent: moment(30), Acknowledged: moment(30.5), Ended: moment(40)},
+		{Treatment: 0, Sent: 0, Acknowledged: moment(0.5), Ended: moment(10), Proven: true},
+		{Treatment: 1, Sent: moment(10), Acknowledged: moment(10.5), Ended: moment(20), Proven: true},
+		{Treatment: 1, Sent: moment(20), Acknowledged: moment(21.5), Ended: moment(30), Proven: true},
+		{Treatment: 0, Sent: moment(30), Acknowledged: moment(30.5), Ended: moment(40)},
 	}
 	client := Client{Offset: moment(100), Error: moment(0.1)}
 	for i := range 40 {

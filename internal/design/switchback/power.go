@@ -8,7 +8,7 @@ import (
 
 // SmallestProvable returns the smallest true effect, as a ratio, for which a sweep with all its pairs and
 // sessions reaches the verdict Superior with a probability of 80 %. The first parameter is the standard
-// deviation of ln(figure) between windows of one setting, short or long. The second is the standard deviation of a setting's
+// deviation of ln(figure) between windows of one treatment, short or long. The second is the standard deviation of a treatment's
 // effect between sessions.
 func (q Question) SmallestProvable(window, session float64, pairs int) (float64, error) {
 	if err := q.check(); err != nil {
@@ -18,7 +18,7 @@ func (q Question) SmallestProvable(window, session float64, pairs int) (float64,
 		return stats.SmallestProvableRatio(q.longCriteria(), stats.Noise{StdDev: math.Hypot(window*math.Sqrt2, session) / math.Sqrt2}, q.MaxSessions)
 	}
 	blocks, noise := pairs, window*math.Sqrt2
-	if q.Candidates == 1 { // The block has two windows of each setting, and its figure is ½(ΣB − ΣA).
+	if q.Candidates == 1 { // The block has two windows of each treatment, and its figure is ½(ΣB − ΣA).
 		blocks, noise = pairs/2, window
 	}
 	c := q.criteria()

@@ -32,8 +32,8 @@ func randomise(blocks []block, candidate int, c stats.Criteria, rng *rand.Rand) 
 func shares(blocks []block, candidate int, margin float64, rng *rand.Rand) (more, less float64) {
 	cs := choices(blocks, candidate, func(b block) []float64 {
 		adjusted := slices.Clone(b.figures)
-		for i, setting := range b.order {
-			if setting == candidate {
+		for i, treatment := range b.order {
+			if treatment == candidate {
 				adjusted[i] *= math.Exp(-margin)
 			}
 		}
@@ -102,8 +102,8 @@ func score(seen float64, drawn func() float64) float64 {
 	return distuv.UnitNormal.Quantile(below / (carryoverDraws + 1))
 }
 
-// lateScore tests whether the difference between late and early halves of windows depends on the setting, and
-// returns a normal score. The difference does depend on the setting if a setting takes effect only after the
+// lateScore tests whether the difference between late and early halves of windows depends on the treatment, and
+// returns a normal score. The difference does depend on the treatment if a treatment takes effect only after the
 // wash-out.
 func lateScore(blocks []block, candidate int, rng *rand.Rand) float64 {
 	cs := choices(blocks, candidate, func(b block) []float64 { return b.late })
@@ -120,9 +120,9 @@ func lateScore(blocks []block, candidate int, rng *rand.Rand) float64 {
 	})
 }
 
-// lagScore tests whether the previous setting affects the figure of a window, and returns a normal score. It
-// first subtracts the estimated effect of the current setting from the figures. It then fits the effects of
-// the current and of the previous setting, for the actual order and for each drawn order.
+// lagScore tests whether the previous treatment affects the figure of a window, and returns a normal score. It
+// first subtracts the estimated effect of the current treatment from the figures. It then fits the effects of
+// the current and of the previous treatment, for the actual order and for each drawn order.
 func lagScore(blocks []block, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
 	if k, err := effectOf(blocks, candidate); err == nil {
@@ -146,8 +146,8 @@ func lagScore(blocks []block, candidate int, rng *rand.Rand) float64 {
 	})
 }
 
-func sign(setting, candidate int) float64 {
-	switch setting {
+func sign(treatment, candidate int) float64 {
+	switch treatment {
 	case Baseline:
 		return -1
 	case candidate:
@@ -156,8 +156,8 @@ func sign(setting, candidate int) float64 {
 	return 0
 }
 
-// lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and the
-// current setting, within blocks. If the order does not determine the coefficient, lag returns 0. It omits
+// lag returns the coefficient of the previous treatment in a regression of ln(figure) on the previous and the
+// current treatment, within blocks. If the order does not determine the coefficient, lag returns 0. It omits
 // the first window of each block, because the window before it is in another block, which may be invalid.
 func lag(orders []Block, logs [][]float64, candidate int) float64 {
 	var yc, yp, cc, pp, cp float64
@@ -179,8 +179,8 @@ func lag(orders []Block, logs [][]float64, candidate int) float64 {
 	return (yp*cc - yc*cp) / det
 }
 
-// faultsDiffer reports whether faults hit some settings more often than chance allows, at a level of 5%. It
-// compares the actual order with random orders of the settings within blocks.
+// faultsDiffer reports whether faults hit some treatments more often than chance allows, at a level of 5%. It
+// compares the actual order with random orders of the treatments within blocks.
 func (s Session) faultsDiffer() bool {
 	rng := s.rng(4)
 	seen := s.unevenness(s.Order)
@@ -201,15 +201,15 @@ func (s Session) faultsDiffer() bool {
 	return float64(as)/(draws+1) < 0.05
 }
 
-// unevenness returns the sum over settings of the squared number of faults. Since the total number of faults
+// unevenness returns the sum over treatments of the squared number of faults. Since the total number of faults
 // does not depend on the order, a larger sum means more uneven faults.
 func (s Session) unevenness(order []Block) float64 {
 	counts := make([]float64, s.Candidates+1)
 	index := 0
 	for _, b := range order {
-		for _, setting := range b {
+		for _, treatment := range b {
 			if index < len(s.Faults) && s.Faults[index] {
-				counts[setting]++
+				counts[treatment]++
 			}
 			index++
 		}

@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// recording is a constant load by the second on a real cluster, whose settings act alike.
+// recording is a constant load by the second on a real cluster, whose treatments act alike.
 type recording struct {
 	name       string
 	rows       []Span
 	operations []float64
-	settings   []int           // in force during each row
-	switched   []time.Duration // when the setting of each row was acknowledged
+	treatments []int           // in force during each row
+	switched   []time.Duration // when the treatment of each row was acknowledged
 }
 
 // recordings reads the recordings in testdata, which ./hack/recording extracts from exports.
@@ -52,7 +52,7 @@ func recordings(t *testing.T) (all []recording) {
 			moment := func(column int) time.Duration { return time.Duration(values[column]) * time.Millisecond }
 			r.rows = append(r.rows, Span{From: moment(0), To: moment(1)})
 			r.operations = append(r.operations, values[2])
-			r.settings = append(r.settings, int(values[3]))
+			r.treatments = append(r.treatments, int(values[3]))
 			r.switched = append(r.switched, moment(4))
 		}
 		if err := file.Close(); err != nil {
@@ -146,7 +146,7 @@ func withinWindows(logs []float64) float64 {
 }
 
 // cut returns windows that begin at some times. They last 10 s, of which 3 s are wash-out, and have no
-// settings yet.
+// treatments yet.
 func (r recording) cut(t *testing.T, begins []time.Duration) Session {
 	t.Helper()
 	timing := Timing{WashOut: 3 * time.Second, Coverage: 0.7}
@@ -168,7 +168,7 @@ func (r recording) cut(t *testing.T, begins []time.Duration) Session {
 	return Session{Windows: windows, Faults: Faults(switches, covered, nil, timing)}
 }
 
-// cuts returns the windows of the session, if its settings were switched, and otherwise windows that begin 0
+// cuts returns the windows of the session, if its treatments were switched, and otherwise windows that begin 0
 // to 9 s after the first row.
 func (r recording) cuts(t *testing.T) (all []Session) {
 	t.Helper()
@@ -196,8 +196,8 @@ func part(t *testing.T, session Session, from, blocks int, seed uint64) Session 
 	}
 	s := Session{Number: 1, Seed: seed, Candidates: 1, Order: order}
 	s.Windows, s.Faults = slices.Clone(session.Windows[from:from+4*blocks]), session.Faults[from:from+4*blocks]
-	for i, setting := range slices.Concat(order...) {
-		s.Windows[i].Setting = setting
+	for i, treatment := range slices.Concat(order...) {
+		s.Windows[i].Treatment = treatment
 	}
 	return s
 }

@@ -39,20 +39,20 @@ type Entry struct {
 	// P has the p-values of the randomisation test. They are 1 in a session of long windows.
 	P       stats.PValues
 	Late    float64 // difference between late and early halves of windows, as a normal score
-	Lag     float64 // effect of the previous setting, as a normal score
+	Lag     float64 // effect of the previous treatment, as a normal score
 	Invalid bool
 }
 
-// slowest is the largest ratio, or its reciprocal, that an entry has. If no operation of a setting finished in
+// slowest is the largest ratio, or its reciprocal, that an entry has. If no operation of a treatment finished in
 // the whole session, its ratio is infinite.
 const slowest = 1000
 
 // Entries summarizes a session, with one entry for each candidate, or only one for a session of long windows.
-// All entries are invalid if too few blocks are valid, or if faults hit some settings more often than chance
+// All entries are invalid if too few blocks are valid, or if faults hit some treatments more often than chance
 // allows.
 //
 // Means are arithmetic, so a window in which no operation finished has the figure 0 and counts like any other.
-// If no operation finished with either setting, there is no ratio, and the error wraps stats.ErrStalled.
+// If no operation finished with either treatment, there is no ratio, and the error wraps stats.ErrStalled.
 func (s Session) Entries(c stats.Criteria) ([]Entry, error) {
 	return s.entries(func(blocks []block, candidate int) (Entry, error) {
 		k, err := effectOf(blocks, candidate)
@@ -82,13 +82,13 @@ func (s Session) Levels() ([]Entry, error) {
 	})
 }
 
-// Figures returns the figures of a setting's windows in valid blocks.
-func (s Session) Figures(setting int) ([]float64, error) {
+// Figures returns the figures of a treatment's windows in valid blocks.
+func (s Session) Figures(treatment int) ([]float64, error) {
 	blocks, err := s.blocks()
 	var figures []float64
 	for _, b := range blocks {
 		for i, window := range b.order {
-			if window == setting {
+			if window == treatment {
 				figures = append(figures, b.figures[i])
 			}
 		}
@@ -160,11 +160,11 @@ func levelOf(figures []float64) (estimate, error) {
 	return k, nil
 }
 
-// meanOf returns the mean figure of a setting's windows in a block.
-func meanOf(order Block, figures []float64, setting int) float64 {
+// meanOf returns the mean figure of a treatment's windows in a block.
+func meanOf(order Block, figures []float64, treatment int) float64 {
 	sum, n := 0.0, 0.0
 	for i, s := range order {
-		if s == setting {
+		if s == treatment {
 			sum, n = sum+figures[i], n+1
 		}
 	}
@@ -209,10 +209,10 @@ func (s Session) blocks() ([]block, error) {
 
 func (s Session) block(order Block, index int) (block, bool, error) {
 	b, counts := block{order: order}, true
-	for i, setting := range order {
+	for i, treatment := range order {
 		w := s.Windows[index+i]
-		if w.Setting != setting {
-			return b, false, fmt.Errorf("%w: window %d has setting %d, not %d", stats.ErrParameter, index+i, w.Setting, setting)
+		if w.Treatment != treatment {
+			return b, false, fmt.Errorf("%w: window %d has treatment %d, not %d", stats.ErrParameter, index+i, w.Treatment, treatment)
 		}
 		counts = counts && !s.Faults[index+i]
 	}
@@ -240,8 +240,8 @@ func (s Session) block(order Block, index int) (block, bool, error) {
 // candidate it is ½(ΣB − ΣA), where A is the baseline and B the candidate.
 func contrast(order Block, values []float64, candidate int) float64 {
 	var sum, n [2]float64
-	for i, setting := range order {
-		switch setting {
+	for i, treatment := range order {
+		switch treatment {
 		case Baseline:
 			sum[0], n[0] = sum[0]+values[i], n[0]+1
 		case candidate:

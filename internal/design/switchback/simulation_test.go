@@ -23,7 +23,7 @@ type world struct {
 	ratio     float64
 	sessionSD float64 // by how much ln(ratio) differs between sessions
 	persists  float64 // correlation of that difference from one session to the next
-	tau       float64 // time constant in seconds with which a setting takes effect; 0: at once
+	tau       float64 // time constant in seconds with which a treatment takes effect; 0: at once
 	plain     bool    // entries without permutation tests, which take most of the time
 	hostile
 
@@ -67,17 +67,17 @@ func recorded() []world {
 	}
 }
 
-func (w *world) second(setting int, effect float64) float64 {
+func (w *world) second(treatment int, effect float64) float64 {
 	w.fast = w.phi*w.fast + math.Sqrt(1-w.phi*w.phi)*w.cv*w.rng.NormFloat64()
 	keep := math.Exp(-1.0 / 60)
 	w.drift = keep*w.drift + math.Sqrt(1-keep*keep)*w.slow*w.rng.NormFloat64()
-	target := effect * float64(setting)
+	target := effect * float64(treatment)
 	if w.tau == 0 {
 		w.felt = target
 	} else {
 		w.felt += (target - w.felt) * (1 - math.Exp(-1/w.tau))
 	}
-	sum := w.felt + w.fast + w.drift + w.hostility(setting)
+	sum := w.felt + w.fast + w.drift + w.hostility(treatment)
 	if w.stalled > 0 {
 		w.stalled--
 		return 0
@@ -88,23 +88,23 @@ func (w *world) second(setting int, effect float64) float64 {
 	return math.Exp(sum)
 }
 
-func (w *world) hostility(setting int) float64 {
+func (w *world) hostility(treatment int) float64 {
 	if w.hostile == (hostile{}) {
 		return 0
 	}
 	if w.decay > 0 {
 		fade := math.Exp(-1 / w.decay)
-		w.backlog += (w.deferred*float64(setting) - w.backlog) * (1 - fade)
+		w.backlog += (w.deferred*float64(treatment) - w.backlog) * (1 - fade)
 		w.surge *= fade
-		if setting != w.before {
-			w.surge = [2]float64{w.back, w.transient}[setting]
+		if treatment != w.before {
+			w.surge = [2]float64{w.back, w.transient}[treatment]
 		}
 	}
 	keep := math.Exp(-1.0 / 20)
 	w.alone = keep*w.alone + math.Sqrt(1-keep*keep)*w.slowOwn*w.rng.NormFloat64()
-	w.before, w.seconds = setting, w.seconds+1
+	w.before, w.seconds = treatment, w.seconds+1
 	sum := w.surge - w.backlog
-	if setting == 1 {
+	if treatment == 1 {
 		sum += w.alone - w.slowOwn*w.slowOwn/2 + w.fastOwn*w.rng.NormFloat64() - w.fastOwn*w.fastOwn/2
 		if w.stalled == 0 && w.stallsFor > 0 && w.rng.Float64() < w.stallsOwn/(1-w.stallsOwn)/float64(w.stallsFor) {
 			w.stalled = w.stallsFor
@@ -134,15 +134,15 @@ func (w *world) session(t *testing.T, number, blocks int, effect float64, window
 	s := Session{Number: number, Seed: w.rng.Uint64(), Candidates: 1, Order: order}
 	w.reset()
 	for _, b := range order {
-		for _, setting := range b {
+		for _, treatment := range b {
 			washOut := int(window.Seconds()) * 3 / 10
 			for range washOut {
-				w.second(setting, effect)
+				w.second(treatment, effect)
 			}
-			win, counted := Window{Setting: setting}, int(window.Seconds())-washOut
+			win, counted := Window{Treatment: treatment}, int(window.Seconds())-washOut
 			half := counted / 2
 			for i := range counted {
-				x := w.second(setting, effect)
+				x := w.second(treatment, effect)
 				win.Figure += x / float64(counted)
 				if i < half {
 					win.Early += x / float64(half)
@@ -165,10 +165,10 @@ func (w *world) long(t *testing.T, number int, effect float64, length int) Entry
 	if number%2 == 0 {
 		s.Order[0] = Block{1, 0}
 	}
-	for _, setting := range s.Order[0] {
-		win := Window{Setting: setting}
+	for _, treatment := range s.Order[0] {
+		win := Window{Treatment: treatment}
 		for i := range length {
-			if x := w.second(setting, effect); i >= length*3/5 {
+			if x := w.second(treatment, effect); i >= length*3/5 {
 				win.Figure += x / float64(length-length*3/5)
 			}
 		}

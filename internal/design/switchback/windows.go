@@ -9,14 +9,14 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Switch is one change of setting and the window after it. Times are by the operator's clock, since
+// Switch is one change of treatment and the window after it. Times are by the operator's clock, since
 // the session began.
 type Switch struct {
-	Setting      int           `json:"setting"`
+	Treatment    int           `json:"setting"`
 	Sent         time.Duration `json:"sentNanoseconds"`         // when the command was sent to Ceph
 	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph answered
 	Ended        time.Duration `json:"endedNanoseconds"`        // when the window ended
-	Proven       bool          `json:"proven"`                  // the setting has a proof in a window of this block
+	Proven       bool          `json:"proven"`                  // the treatment has a proof in a window of this block
 }
 
 // Client has the time spans of one client's rows, in order, and the offset of its clock. A row is the
@@ -43,10 +43,10 @@ type Timing struct {
 
 // Window has the clients' figures during one window.
 type Window struct {
-	Setting int     `json:"setting"`
-	Figure  float64 `json:"figure"` // of all clients together, such as operations per second
-	Early   float64 `json:"early"`  // of the first half
-	Late    float64 `json:"late"`   // of the second half
+	Treatment int     `json:"setting"`
+	Figure    float64 `json:"figure"` // of all clients together, such as operations per second
+	Early     float64 `json:"early"`  // of the first half
+	Late      float64 `json:"late"`   // of the second half
 }
 
 // Part selects the rows of a client in a span: from First up to but excluding End. Lasted is the total
@@ -85,7 +85,7 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 		return nil, nil, err
 	}
 	for i, s := range switches {
-		w := Window{Setting: s.Setting}
+		w := Window{Treatment: s.Treatment}
 		if covered[i] {
 			for half, value := range []*float64{&w.Figure, &w.Early, &w.Late} {
 				if *value, err = figure(pieces[i][half]); err != nil {

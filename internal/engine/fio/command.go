@@ -135,7 +135,7 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 func (f *phase) measurement(p place.Place, run load.Run, clones []clone) *task.Measurement {
 	argv := f.globalOptions(p, run, clones)
 	for i, s := range clones {
-		argv = append(argv, s.options(seed(run.ID, p.Client, i))...)
+		argv = append(argv, s.options(seed(run.Seed(), p.Client, i))...)
 	}
 	made := &task.Measurement{Command: task.Command{Argv: argv}, Format: JSONFormat, OutputFile: run.ID + ".json", LogPrefix: run.ID}
 	if run.Switched {

@@ -156,7 +156,7 @@ func (f *phase) generate(p place.Place, run load.Run, clones []clone) (*task.Mea
 		c := openloop.Copy{
 			Target: s.data.Target(s.part), Offset: s.offset, Size: s.size, Reads: s.job.reads, Writes: s.job.writes, Random: s.job.random,
 			Blocks: []openloop.Block{{Bytes: s.job.block, Weight: 1}}, IOPS: float64(s.job.operations), BytesPerSecond: float64(s.job.bandwidth),
-			Poisson: s.job.operations > 0 && f.spec.RateProcess == v1alpha1.FioRatePoisson, Seed: seed(run.ID, p.Client, i),
+			Poisson: s.job.operations > 0 && f.spec.RateProcess == v1alpha1.FioRatePoisson, Seed: seed(run.Seed(), p.Client, i),
 		}
 		if s.data.Medium == prefill.Objects {
 			c.Offset, c.ObjectBytes = 0, s.data.ObjectBytes()

@@ -42,6 +42,7 @@ func (s phaseSpec) Traits() load.Traits {
 		ClosedLoop:     s.isClosedLoop(),
 		Windows:        true,
 		Percentiles:    true,
+		BeginsAgain:    s.isClosedLoop() && !slices.ContainsFunc(s.kinds(), func(job v1alpha1.FioJob) bool { return !isRandom(job.Pattern) }),
 	}
 	if len(s.Jobs) > 0 && s.Jobs[0].BlockSize != nil {
 		traits.OperationBytes = s.Jobs[0].BlockSize.Value()
@@ -67,6 +68,10 @@ func mixes(p v1alpha1.FioPattern) bool {
 
 func writes(p v1alpha1.FioPattern) bool {
 	return mixes(p) || p == v1alpha1.FioWrite || p == v1alpha1.FioRandWrite
+}
+
+func isRandom(p v1alpha1.FioPattern) bool {
+	return p == v1alpha1.FioRandRead || p == v1alpha1.FioRandWrite || p == v1alpha1.FioRandReadWrite
 }
 
 // isClosedLoop reports whether at least one job offers no rate. One such job is enough, because the

@@ -6,6 +6,7 @@ package load
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/task"
@@ -73,6 +74,17 @@ type Run struct {
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.
 	Switched bool
+	// Again is how often the run has begun again, to measure another window. Each time has other random offsets:
+	// with the same ones, a window would find in caches what the one before has read.
+	Again int
+}
+
+// Seed returns the text from which engines derive their random seeds.
+func (r Run) Seed() string {
+	if r.Again == 0 {
+		return r.ID
+	}
+	return r.ID + "/" + strconv.Itoa(r.Again)
 }
 
 // Validate returns an error if the ID does not have the required form.

@@ -40,6 +40,8 @@ type Spec interface {
 	Lengthen(factor int)
 	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
 	RunFor(duration time.Duration) bool
+	// SkipRamp removes the ramp, for a load that begins again to measure another window.
+	SkipRamp()
 	// RunUntilStopped replaces the limit of time or bytes by one that almost no run reaches, and removes the
 	// ramp. It returns the size of an operation if the engine does not report bytes when it is stopped, and
 	// otherwise 0.
@@ -87,6 +89,9 @@ type Traits struct {
 	// run can be divided into windows. Percentiles says that the engine also reports a histogram of latencies
 	// each second.
 	Windows, Percentiles bool
+	// BeginsAgain says that the load can begin again in each window: its offsets are random, so that no window finds in
+	// caches what the one before has read, and it holds no rows back that would be lost at its end.
+	BeginsAgain bool
 }
 
 // WriteShare returns [Traits.WriteShare] of a load. The argument writes is true for a load that writes, and the
@@ -140,6 +145,9 @@ func (t Timed) RunFor(duration time.Duration) bool {
 	t.duration.Duration = duration
 	return true
 }
+
+// SkipRamp implements [Spec].
+func (t Timed) SkipRamp() { *t.ramp = nil }
 
 // RunUntilStopped implements [Spec], for an engine that reports bytes even if it is stopped.
 func (t Timed) RunUntilStopped() int64 {

@@ -80,6 +80,9 @@ func (s phaseSpec) Lengthen(factor int) {
 // RunFor implements [load.Spec].
 func (phaseSpec) RunFor(time.Duration) bool { return false }
 
+// SkipRamp implements [load.Spec]. rbd bench has no ramp.
+func (phaseSpec) SkipRamp() {}
+
 // RunUntilStopped implements [load.Spec].
 func (s phaseSpec) RunUntilStopped() int64 {
 	s.IOTotal = resource.NewQuantity(endlessBytes, resource.BinarySI)

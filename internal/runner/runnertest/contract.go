@@ -22,6 +22,8 @@ type Cases struct {
 	Bad task.Task
 	// Long has a measurement that takes a minute.
 	Long task.Task
+	// Endless has a measurement that runs until it is cancelled.
+	Endless task.Task
 }
 
 // TestContract tests the contract of [runner.Client] on a fresh runner. Both the fake and the real runner
@@ -30,6 +32,7 @@ func TestContract(t *testing.T, client runner.Client, cases Cases) {
 	c := &contract{T: t, client: client}
 	c.prepares(cases)
 	c.measures(cases)
+	c.aims(cases)
 	c.cancels(cases)
 	if err := client.Finish(t.Context()); err != nil {
 		t.Errorf("Finish: %v", err)
@@ -96,6 +99,32 @@ func (c *contract) measures(cases Cases) {
 	other.MeasureTimeoutSeconds++
 	_, err := c.client.Put(c.Context(), other)
 	c.refused("another task of the same ID", err, runner.Different)
+}
+
+func (c *contract) aims(cases Cases) {
+	c.Helper()
+	id, at := cases.Endless.ID, runner.Aim{Target: 1, Command: cases.Endless.Measure.Command}
+	c.refused("aiming an unknown task", c.client.Aim(c.Context(), id, at), runner.NotFound)
+	c.put(cases.Endless)
+	c.until(id, func(s task.State) bool { return s == task.Ready })
+	c.refused("aiming a task that was not started", c.client.Aim(c.Context(), id, at), runner.NotReady)
+	if _, err := c.client.Start(c.Context(), id); err != nil {
+		c.Errorf("Start: %v", err)
+	}
+	before := c.until(id, func(s task.State) bool { return s == task.Measuring })
+	for range 2 {
+		if err := c.client.Aim(c.Context(), id, at); err != nil {
+			c.Errorf("Aim: %v", err)
+		}
+		if status := c.until(id, func(s task.State) bool { return s == task.Measuring }); !cmp.Equal(status, before) {
+			c.Errorf("%s: %+v, want %+v as before", id, status, before)
+		}
+	}
+	if err := c.client.Cancel(c.Context(), id); err != nil {
+		c.Errorf("Cancel: %v", err)
+	}
+	c.until(id, task.State.Ended) // Done, unless the engine had no time for its output.
+	c.refused("aiming a task that has ended", c.client.Aim(c.Context(), id, at), runner.NotReady)
 }
 
 func (c *contract) cancels(cases Cases) {

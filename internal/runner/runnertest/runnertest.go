@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +63,7 @@ type entry struct {
 	status  task.Status
 	script  Script
 	started bool
+	aims    []runner.Aim
 	report  *task.Report
 }
 
@@ -361,6 +363,34 @@ func (r *Runner) Start(_ context.Context, id string) (runner.Started, error) {
 		r.after(e, e.script.Measuring, r.measured)
 	}
 	return runner.Started{NotBefore: now, NotAfter: now.Add(r.skew)}, r.answer(nil)
+}
+
+// Aim implements [runner.Client]. The rows of the task come from its [Script], whatever it is aimed at.
+func (r *Runner) Aim(_ context.Context, id string, at runner.Aim) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return r.broken
+	}
+	e := r.find(id)
+	switch {
+	case e == nil:
+		return r.answer(refuse(runner.NotFound, id))
+	case e.status.State != task.Measuring:
+		return r.answer(refuse(runner.NotReady, id))
+	}
+	e.aims = append(e.aims, at)
+	return r.answer(nil)
+}
+
+// Aims returns where a task was aimed, in order.
+func (r *Runner) Aims(id string) []runner.Aim {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.find(id); e != nil {
+		return slices.Clone(e.aims)
+	}
+	return nil
 }
 
 // Cancel implements [runner.Client].

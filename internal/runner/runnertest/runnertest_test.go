@@ -21,12 +21,19 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 		r.Script("bad-", Script{Failure: &task.Failure{Reason: task.ToolFailed}})
 		r.Script("bad-steps", Script{StepsFailure: &task.Failure{Reason: task.StepFailed}})
 		r.Script("long", Script{Measuring: time.Minute})
+		endless := measurement("endless")
+		endless.Measure.UntilCancelled = true
+		r.Script("endless", Script{})
 		TestContract(t, r, Cases{
-			Steps: task.Task{ID: "steps"}, BadSteps: measurement("bad-steps"),
+			Endless: endless,
+			Steps:   task.Task{ID: "steps"}, BadSteps: measurement("bad-steps"),
 			Good: measurement("good"), Bad: measurement("bad-one"), Long: measurement("long"),
 		})
-		if !r.Finished() || len(r.Tasks()) != 5 {
+		if !r.Finished() || len(r.Tasks()) != 6 {
 			t.Errorf("finished: %v, tasks: %v", r.Finished(), r.Tasks())
+		}
+		if aims := r.Aims("endless"); len(aims) != 2 || aims[1].Target != 1 {
+			t.Errorf("aimed %+v", aims)
 		}
 		time.Sleep(2 * time.Minute) // A cancelled task stays cancelled.
 		if report, err := r.Report(t.Context(), "long"); err != nil || report.State != task.Cancelled {
