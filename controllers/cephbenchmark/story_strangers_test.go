@@ -273,7 +273,7 @@ func resultsAreForged(w *world) {
 	w.replace(forged)
 	w.kubelet.proceed("r1-")
 	w.untilComplete(b)
-	if run := b.Status.Runs[0]; b.Status.Verdict != v1alpha1.BenchmarkFailed || b.Status.Headline != "write 1k IOPS" || run.Results == forged.Name || run.ResultsDigest == "" {
+	if run := b.Status.Runs[0]; b.Status.Verdict != v1alpha1.BenchmarkFailed || b.Status.Headline != "write 1k IOPS, not at least 2k" || run.Results == forged.Name || run.ResultsDigest == "" {
 		w.t.Errorf("%s, verdict %s, runs %+v", b.Status.Headline, b.Status.Verdict, b.Status.Runs)
 	}
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(forged), forged); err != nil {
