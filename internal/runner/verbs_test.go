@@ -33,6 +33,7 @@ func verbsOfClient() map[string]askVerb {
 		},
 		"Start":  func(ctx context.Context, c Client) error { _, err := c.Start(ctx, "a"); return err },
 		"Cancel": func(ctx context.Context, c Client) error { return c.Cancel(ctx, "a") },
+		"Aim":    func(ctx context.Context, c Client) error { return c.Aim(ctx, "a", Aim{}) },
 		"Course": func(ctx context.Context, c Client) error { _, err := c.Course(ctx, "a", 0); return err },
 		"Report": func(ctx context.Context, c Client) error { _, err := c.Report(ctx, "a"); return err },
 		"Finish": func(ctx context.Context, c Client) error { return c.Finish(ctx) },
