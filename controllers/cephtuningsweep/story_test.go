@@ -55,7 +55,9 @@ func TestStories(t *testing.T) {
 // Sessions have windows of real time, and a busy machine would disturb them. So their stories do
 // not run in parallel with all others.
 func TestSessionStories(t *testing.T) {
-	tell(t, "session", map[string]map[string]story{"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "trial": sessionTrialStories(), "oldruns": oldSessionStories()})
+	tell(t, "session", map[string]map[string]story{
+		"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "trial": sessionTrialStories(), "oldruns": oldSessionStories(),
+	})
 }
 
 // tell runs stories in parallel, each in its own namespace.
