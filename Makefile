@@ -150,7 +150,7 @@ sameness: ## Compare decisions, verdicts of archived ledgers, and rendered manif
 # CRS is the number of CRs that "make bench-crs" creates, FINISHED the number of finished ones that it stores, QUEUE the number
 # of benchmarks that run or wait, and NAMESPACES the number of benchmark namespaces.
 CRS ?= 1000
-FINISHED ?= 10000
+FINISHED ?= 1000
 QUEUE ?= 1000
 NAMESPACES ?= 500
 

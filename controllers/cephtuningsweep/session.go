@@ -38,7 +38,7 @@ type sessionMemory struct {
 	number int
 	since  time.Time
 	// proven is the number of configurations that are proven for the session. engine is the tuning.Engine that
-	// proven them. Only this Engine may switch their settings.
+	// has proven them. Only this Engine may switch their settings.
 	proven int
 	engine *tuning.Engine
 	// child is the benchmark that this process has created for the session.

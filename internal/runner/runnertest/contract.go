@@ -103,17 +103,17 @@ func (c *contract) measures(cases Cases) {
 
 func (c *contract) aims(cases Cases) {
 	c.Helper()
-	id, at := cases.Endless.ID, runner.Aim{Target: 1, Command: cases.Endless.Measure.Command}
-	c.refused("aiming an unknown task", c.client.Aim(c.Context(), id, at), runner.NotFound)
+	id, aim := cases.Endless.ID, runner.Aim{Target: 1, Command: cases.Endless.Measure.Command}
+	c.refused("aiming an unknown task", c.client.Aim(c.Context(), id, aim), runner.NotFound)
 	c.put(cases.Endless)
 	c.until(id, func(s task.State) bool { return s == task.Ready })
-	c.refused("aiming a task that was not started", c.client.Aim(c.Context(), id, at), runner.NotReady)
+	c.refused("aiming a task that was not started", c.client.Aim(c.Context(), id, aim), runner.NotReady)
 	if _, err := c.client.Start(c.Context(), id); err != nil {
 		c.Errorf("Start: %v", err)
 	}
 	before := c.until(id, func(s task.State) bool { return s == task.Measuring })
 	for range 2 {
-		if err := c.client.Aim(c.Context(), id, at); err != nil {
+		if err := c.client.Aim(c.Context(), id, aim); err != nil {
 			c.Errorf("Aim: %v", err)
 		}
 		if status := c.until(id, func(s task.State) bool { return s == task.Measuring }); !cmp.Equal(status, before) {
@@ -124,7 +124,7 @@ func (c *contract) aims(cases Cases) {
 		c.Errorf("Cancel: %v", err)
 	}
 	c.until(id, task.State.Ended) // Done, unless the engine had no time for its output.
-	c.refused("aiming a task that has ended", c.client.Aim(c.Context(), id, at), runner.NotReady)
+	c.refused("aiming a task that has ended", c.client.Aim(c.Context(), id, aim), runner.NotReady)
 }
 
 func (c *contract) cancels(cases Cases) {
