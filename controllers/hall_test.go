@@ -501,11 +501,11 @@ func (slowRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned, e
 	return rook.Owned{}, nil
 }
 
-func (slowRook) MonCaps(context.Context, settings.Cluster, string) (string, error) {
-	return "allow *", nil
+func (slowRook) Caps(context.Context, settings.Cluster, string) (rook.Caps, error) {
+	return rook.Caps{Mon: "allow *"}, nil
 }
 
-func (r slowRook) EnsureScratchPool(context.Context, settings.Cluster, v1alpha1.ScratchPool, rook.ScratchUse, *ceph.OSDMap) (bool, string, error) {
+func (r slowRook) EnsureScratchPools(context.Context, settings.Cluster, []v1alpha1.ScratchPool, rook.ScratchUse, *ceph.OSDMap) (bool, string, error) {
 	return r.hall.makes.Load(), "Rook is slow", nil
 }
 
@@ -513,11 +513,11 @@ func (slowRook) HasScratchPool(context.Context, settings.Cluster, objectref.Ref)
 	return false, nil
 }
 
-func (slowRook) OwnsScratchPool(context.Context, settings.Cluster, objectref.Ref) (bool, error) {
-	return false, nil
+func (slowRook) ScratchPoolsOf(context.Context, settings.Cluster, objectref.Ref) ([]string, error) {
+	return nil, nil
 }
 
-func (slowRook) DeleteScratchPool(context.Context, settings.Cluster, objectref.Ref, *ceph.OSDMap) (gone bool, reason string, err error) {
+func (slowRook) DeleteScratchPools(context.Context, settings.Cluster, objectref.Ref, *ceph.OSDMap) (gone bool, reason string, err error) {
 	return true, "", nil
 }
 

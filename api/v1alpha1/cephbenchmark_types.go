@@ -98,10 +98,16 @@ type CephBenchmarkList struct {
 // +kubebuilder:validation:XValidation:message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate
 //    or Abort, or pause scrubs in a CephTuningSweep",
 //   rule="self.quiescence.scrub != 'Pause'"
+// +kubebuilder:validation:XValidation:message="otherTargets and template.target must be scratch pools: a CephTuningSweep
+//    sets otherTargets, so leave it out",
+//   rule="!has(self.otherTargets) ||
+//      (has(self.template.target.scratchPool) && self.otherTargets.all(t, has(t.scratchPool)))"
 // +kubebuilder:validation:XValidation:message="template, expectations, quiescence and repetitions are fixed for a
 //    run: change runID in the same edit to run again with the new values",
 //   rule="self.runID != oldSelf.runID ||
 //      (self.template == oldSelf.template &&
+//        has(self.otherTargets) == has(oldSelf.otherTargets) &&
+//        (!has(self.otherTargets) || self.otherTargets == oldSelf.otherTargets) &&
 //        has(self.expectations) == has(oldSelf.expectations) &&
 //        (!has(self.expectations) || self.expectations == oldSelf.expectations) &&
 //        self.quiescence == oldSelf.quiescence &&
@@ -139,6 +145,14 @@ type CephBenchmarkSpec struct {
 	// template says what is measured, and how.
 	// +required
 	Template BenchmarkTemplate `json:"template"`
+
+	// otherTargets are scratch pools that stand beside template.target. In each window of a session, a
+	// CephTuningSweep makes all clients load one of these targets. Only a CephTuningSweep sets this field.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=6
+	OtherTargets []Target `json:"otherTargets,omitempty"`
 
 	// expectations are limits for figures. With expectations, the benchmark has a verdict, unless an error
 	// ended it: Passed, Failed, Inconclusive or Invalid.

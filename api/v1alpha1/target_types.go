@@ -18,6 +18,11 @@ type Target struct {
 	PersistentVolumeClaim *PersistentVolumeClaimTarget `json:"persistentVolumeClaim,omitempty"`
 }
 
+// Targets returns all targets of a benchmark: that of its template, and then the other ones.
+func (s *CephBenchmarkSpec) Targets() []Target {
+	return append([]Target{s.Template.Target}, s.OtherTargets...)
+}
+
 // Rules of ScratchPool.
 //
 // +kubebuilder:validation:XValidation:message="parameters must not contain size or min_size: use replicated.size or

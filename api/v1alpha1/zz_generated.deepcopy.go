@@ -267,6 +267,13 @@ func (in *CephBenchmarkSpec) DeepCopyInto(out *CephBenchmarkSpec) {
 	*out = *in
 	out.ClusterRef = in.ClusterRef
 	in.Template.DeepCopyInto(&out.Template)
+	if in.OtherTargets != nil {
+		in, out := &in.OtherTargets, &out.OtherTargets
+		*out = make([]Target, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Expectations != nil {
 		in, out := &in.Expectations, &out.Expectations
 		*out = make([]Expectation, len(*in))

@@ -87,6 +87,7 @@ func rules() []rule {
 		{Name: "stallOnRefusal", Func: stallOnRefusal},                 // benchmarks may not run in the namespace, or not on these claims
 		{Name: "stallUnderSweep", Func: stallUnderSweep},               // an owner reference names a sweep that did not create the benchmark
 		{Name: "awaitSweep", Func: awaitSweep},                         // the sweep records the UID of its benchmark before that begins
+		{Name: "stallOnTargets", Func: stallOnTargets},                 // only sweeps make benchmarks with several targets
 		{Name: "failUntrusted", Func: failUntrusted},                   // the session is not, or no longer, that of its sweep
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one

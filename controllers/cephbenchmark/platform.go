@@ -16,14 +16,14 @@ type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	// Connection returns the connection to the cluster as one of its CephClients.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
-	// EnsureScratchPool creates the scratch pool if it does not exist, and reports whether Rook calls the
-	// pool ready. If Rook does not, it also returns the reason. The OSD map must be current.
-	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
-	// OwnsScratchPool reports whether the pool exists and belongs to owner.
-	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// DeleteScratchPool removes the pool if it belongs to owner. It reports whether the pool is gone or
-	// belongs to another owner. If the owner still has the pool, it also returns the reason.
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
+	// EnsureScratchPools creates the scratch pools of all targets if they do not exist, and reports whether Rook calls
+	// them ready. If Rook does not, it also returns the reason. The OSD map must be current.
+	EnsureScratchPools(ctx context.Context, cluster settings.Cluster, specs []v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
+	// ScratchPoolsOf returns the names of the scratch pools that belong to owner.
+	ScratchPoolsOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) ([]string, error)
+	// DeleteScratchPools removes the pools that belong to owner. It reports whether owner has none. If the owner still
+	// has a pool, it also returns the reason.
+	DeleteScratchPools(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
 }
 
 // Namespaces says where benchmarks may run.

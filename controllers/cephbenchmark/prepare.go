@@ -65,7 +65,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen pass, next scratchpoo
 func (r *Reconciler) preparer(seen pass) scratchpool.Preparer {
 	return scratchpool.Preparer{
 		Preparation: &seen.memory.pool, Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster,
-		Want: *seen.target().ScratchPool(), Use: seen.poolUse(),
+		Want: seen.target().ScratchPools(), Use: seen.poolUse(),
 		Guard: r.lockOf(seen.facts).Fence,
 		Remove: func(ctx context.Context) (reconcile.Wait, error) {
 			return r.poolRemover(seen).Remove(ctx, seen.poolUse().Owner, seen.leftovers())
@@ -88,7 +88,7 @@ func (f facts) preparesPool() bool {
 // preparation returns the facts that the rules of the preparation depend on.
 func (f facts) preparation() scratchpool.Facts {
 	t := f.target()
-	made := scratchpool.Facts{Preparation: f.memory.pool, View: f.pool, Want: *t.ScratchPool(), Now: f.now}
+	made := scratchpool.Facts{Preparation: f.memory.pool, View: f.pool, Want: t.ScratchPools(), Now: f.now}
 	if f.memory.pool.PGs != nil {
 		made.Misplaced = t.Misplaced(f.memory.pool.PGs)
 	}

@@ -66,12 +66,16 @@ func failWithoutScript(seen facts) (plan, bool) {
 // failWithoutDomains checks the failure domains before anything is created. With too few of them
 // for its copies, a pool never becomes clean, and Ceph raises a warning.
 func failWithoutDomains(seen facts) (plan, bool) {
-	pool := seen.spec.Template.Target.ScratchPool
-	if pool == nil || seen.job != nil {
+	if seen.job != nil {
 		return plan{}, false
 	}
-	if err := placement.Apart(seen.Survey.Tree, placement.RequestOf(*pool)); err != nil {
-		return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
+	for _, target := range seen.spec.Targets() {
+		if target.ScratchPool == nil {
+			continue
+		}
+		if err := placement.Apart(seen.Survey.Tree, placement.RequestOf(*target.ScratchPool)); err != nil {
+			return fail(v1alpha1.ReasonNotPossible, "The scratch pool cannot be made: "+err.Error()+"."), true
+		}
 	}
 	return plan{}, false
 }

@@ -71,8 +71,20 @@ func suspended() kstatus.Outcome {
 }
 
 func stallOnSettings(seen facts) (plan, bool) {
-	problem := seen.settings.Refusal(seen.spec.ClusterRef, seen.spec.Template)
-	return seen.refusedFor(problem, 0), problem != ""
+	template := seen.spec.Template
+	for _, target := range seen.spec.Targets() {
+		template.Target = target
+		if problem := seen.settings.Refusal(seen.spec.ClusterRef, template); problem != "" {
+			return seen.refusedFor(problem, 0), true
+		}
+	}
+	return plan{}, false
+}
+
+// stallOnTargets refuses several targets to a benchmark that no sweep created: nothing would load the other ones.
+func stallOnTargets(seen facts) (plan, bool) {
+	ofSweep := seen.benchmark.Status.Trial != nil || seen.admission.Trial != nil
+	return seen.refusedFor("Only a CephTuningSweep sets otherTargets: remove it from the spec.", 0), len(seen.spec.OtherTargets) > 0 && !ofSweep
 }
 
 // refusedAgain is the interval between checks whether benchmarks may run in a namespace and use its claims. The

@@ -56,7 +56,7 @@ func TestStormChecks(t *testing.T) {
 func TestStormFindsForgetfulTeardown(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	kinds := memapi.CompileKinds(t, apiserver.Root(t))
-	for _, forgotten := range []string{"RemoveKey", "DeleteScratchPool"} {
+	for _, forgotten := range []string{"RemoveKey", "DeleteScratchPools"} {
 		t.Run(forgotten, func(t *testing.T) {
 			plot := storm.Plot{Play: func(t *testing.T, s *storm.Story) {
 				t.Helper()

@@ -35,31 +35,31 @@ type stormRook struct {
 	tempest *tempest
 }
 
-func (r *stormRook) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error) {
+func (r *stormRook) EnsureScratchPools(ctx context.Context, cluster settings.Cluster, specs []v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error) {
 	err = r.tempest.story.Carry(ctx, "create CephBlockPool", "", storm.Kubernetes, true, func() (err error) {
-		ready, reason, err = r.fakeRook.EnsureScratchPool(ctx, cluster, spec, use, osdMap)
+		ready, reason, err = r.fakeRook.EnsureScratchPools(ctx, cluster, specs, use, osdMap)
 		return err
 	})
 	return ready && err == nil, reason, err
 }
 
-func (r *stormRook) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error) {
-	if r.tempest.forgotten == "DeleteScratchPool" {
+func (r *stormRook) DeleteScratchPools(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error) {
+	if r.tempest.forgotten == "DeleteScratchPools" {
 		return true, "", nil
 	}
 	err = r.tempest.story.Carry(ctx, "delete CephBlockPool", "", storm.Kubernetes, true, func() (err error) {
-		gone, reason, err = r.fakeRook.DeleteScratchPool(ctx, cluster, owner, osdMap)
+		gone, reason, err = r.fakeRook.DeleteScratchPools(ctx, cluster, owner, osdMap)
 		return err
 	})
 	return gone && err == nil, reason, err
 }
 
-func (r *stormRook) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (owns bool, err error) {
+func (r *stormRook) ScratchPoolsOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (owned []string, err error) {
 	err = r.tempest.story.Carry(ctx, "get CephBlockPool", "", storm.Kubernetes, false, func() (err error) {
-		owns, err = r.fakeRook.OwnsScratchPool(ctx, cluster, owner)
+		owned, err = r.fakeRook.ScratchPoolsOf(ctx, cluster, owner)
 		return err
 	})
-	return owns, err
+	return owned, err
 }
 
 // dial connects a manager to a runner.

@@ -392,7 +392,7 @@ func aNumberOfPGsThatNobodyGave(w *world) {
 	b := w.benchmark("b", strings.Replace(oneWrite, `, parameters: {pg_num: "8"}`, "", 1))
 	w.untilComplete(b)
 	w.rook.set(func(f *fakeRook) {
-		if pgs := f.asked.Parameters["pg_num"]; pgs != "32" {
+		if pgs := f.asked[0].Parameters["pg_num"]; pgs != "32" {
 			w.t.Errorf("Rook was asked for %q PGs, want 32 on three OSDs", pgs)
 		}
 	})

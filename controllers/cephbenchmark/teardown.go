@@ -121,7 +121,11 @@ func (r *Reconciler) endTearDown(ctx context.Context, seen pass, p plan) (effect
 
 // cleanupOf returns the commands with which a client removes its data.
 func (f facts) cleanupOf(i int) []task.Command {
-	return leftovers.Commands(f.script.Places[i], f.script.Loads(), f.objectsStay())
+	var all []task.Command
+	for _, p := range f.script.PlacesOf(i) {
+		all = append(all, leftovers.Commands(p, f.script.Loads(), f.objectsStay())...)
+	}
+	return all
 }
 
 // backgroundCleanup returns the commands with which the only client of the background load removes its

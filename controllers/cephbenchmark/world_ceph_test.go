@@ -108,7 +108,7 @@ type fakeRook struct {
 	owner objectref.Ref // of the scratch pool
 	key   string        // with which it was created
 	made  int
-	asked v1alpha1.ScratchPool // the last request
+	asked []v1alpha1.ScratchPool // the last request, by target
 	// clusterIs is the CephCluster's problem, if any.
 	clusterIs error
 	// making and removing say what it waits for; "" for nothing.
@@ -139,10 +139,10 @@ func (f *fakeRook) Connection(_ context.Context, _ settings.Cluster, name string
 	return ceph.Connection{MonHost: "10.0.0.10:6789", User: name, Key: "AQ=="}, nil
 }
 
-func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) EnsureScratchPools(_ context.Context, _ settings.Cluster, specs []v1alpha1.ScratchPool, use rook.ScratchUse, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = spec
+	f.asked = specs
 	switch {
 	case use.Continues && (f.owner.UID != use.Owner.UID || f.key != use.Key):
 		return false, "", &rook.Error{Reason: rook.ReasonScratchPoolGone, Message: "the scratch pool is gone"}
@@ -158,11 +158,14 @@ func (f *fakeRook) EnsureScratchPool(_ context.Context, _ settings.Cluster, spec
 	return f.making == "", f.making, nil
 }
 
-func (f *fakeRook) OwnsScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref) (bool, error) {
-	return f.poolOwner().UID == owner.UID, nil
+func (f *fakeRook) ScratchPoolsOf(_ context.Context, _ settings.Cluster, owner objectref.Ref) ([]string, error) {
+	if f.poolOwner().UID == owner.UID {
+		return f.pools(), nil
+	}
+	return nil, nil
 }
 
-func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) DeleteScratchPools(_ context.Context, _ settings.Cluster, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.owner.UID != owner.UID {
@@ -172,15 +175,30 @@ func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owne
 		return false, f.removing, nil
 	}
 	images := 0
-	f.ceph.Change(func(a *cephtest.Answers) { images = len(a.Images[settings.ScratchPool]) })
+	f.ceph.Change(func(a *cephtest.Answers) {
+		for target := range f.asked {
+			images += len(a.Images[settings.ScratchNamesOf(target).Pool])
+		}
+	})
 	if images > 0 {
 		return false, "Rook does not remove CephBlockPool rook-ceph/cephtune-scratch yet: it contains images", nil
 	}
 	f.owner = objectref.Ref{}
 	f.ceph.Change(func(a *cephtest.Answers) { // The objects of a pool go with it.
-		maps.DeleteFunc(a.Objects, func(place string, _ []string) bool { return strings.HasPrefix(place, settings.ScratchPool+"/") })
+		maps.DeleteFunc(a.Objects, func(place string, _ []string) bool { return strings.HasPrefix(place, settings.ScratchPool) })
 	})
 	return true, "", nil
+}
+
+// pools returns the names of the pools that were last asked for.
+func (f *fakeRook) pools() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := []string{settings.ScratchPool}
+	for target := 1; target < len(f.asked); target++ {
+		names = append(names, settings.ScratchNamesOf(target).Pool)
+	}
+	return names
 }
 
 func (f *fakeRook) poolOwner() objectref.Ref {

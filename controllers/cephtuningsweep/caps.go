@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -18,11 +19,22 @@ func (r *Reconciler) missingCaps(ctx context.Context, seen pass, varied []tuning
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
 		return nil
 	}
-	caps, err := r.Rook.MonCaps(ctx, seen.cluster, seen.cluster.Identities.Tuner)
+	caps, err := r.Rook.Caps(ctx, seen.cluster, seen.cluster.Identities.Tuner)
 	if err != nil {
 		return nil
 	}
-	return tuning.MissingCaps(caps, varied)
+	return tuning.MissingCaps(caps.Mon, varied)
+}
+
+// notNamed says that the caps of the clients' key name the usual scratch pool, but not those of further targets: they come
+// from an earlier version. It returns "" if the caps name them, or cannot be read.
+func (r *Reconciler) notNamed(ctx context.Context, seen pass) string {
+	identity, next := seen.cluster.Identities.IO, "pool="+settings.ScratchNamesOf(1).Pool
+	caps, err := r.Rook.Caps(ctx, seen.cluster, identity)
+	if err != nil || !strings.Contains(caps.OSD, "pool="+settings.ScratchPool) || strings.Contains(caps.OSD, next) {
+		return ""
+	}
+	return fmt.Sprintf("The osd caps of CephClient %s lack %s: apply config/ceph again.", identity, next)
 }
 
 // lacking says which caps the key of an identity lacks, and what to do; "" if caps is empty.

@@ -52,8 +52,6 @@ type Options struct {
 	Kubernetes string
 	// Clients returns the figures of a session's clients for each second, and aims them at targets.
 	Clients Clients
-	// MayAim is that of [sweepspec.Facts]. Only tests set it.
-	MayAim bool
 	// Hasten shortens sessions in tests; it may be nil.
 	Hasten func(session.Plan) session.Plan
 	// Deadline returns how long the cluster may take to settle after changes.

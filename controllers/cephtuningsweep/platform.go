@@ -16,19 +16,19 @@ type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	// Connection returns the connection to the Ceph cluster with the identity of a CephClient.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
-	// MonCaps returns the mon caps in the spec of a CephClient.
-	MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error)
+	// Caps returns the caps in the spec of a CephClient.
+	Caps(ctx context.Context, cluster settings.Cluster, clientName string) (rook.Caps, error)
 	// Owned returns the settings that Rook takes from its custom resources, and sets again at each reconcile. It
 	// also returns the names of the CephBlockPools.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
 	// HasScratchPool reports whether the owner's scratch pool exists and is not being removed. For an
 	// erasure-coded pool, it reads only the metadata pool.
 	HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// OwnsScratchPool reports whether the owner's scratch pool exists, even if it is being removed.
-	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// DeleteScratchPool removes the owner's scratch pool. It reports whether the pool is gone, and if not,
+	// ScratchPoolsOf returns the names of the owner's scratch pools, even of those that are being removed.
+	ScratchPoolsOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) ([]string, error)
+	// DeleteScratchPools removes the owner's scratch pools. It reports whether they are gone, and if not,
 	// why.
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
+	DeleteScratchPools(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
 	// RestartOSD deletes the pod of an OSD, so that Kubernetes starts another pod.
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }

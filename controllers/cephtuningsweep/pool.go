@@ -91,8 +91,8 @@ func (r *Reconciler) leavePool(ctx context.Context, seen pass, p plan) (effect, 
 	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {
 		return effect{}, true, nil
 	}
-	owned, err := r.Rook.OwnsScratchPool(ctx, seen.cluster, seen.poolOwner())
-	if err != nil || owned {
+	owned, err := r.Rook.ScratchPoolsOf(ctx, seen.cluster, seen.poolOwner())
+	if err != nil || len(owned) > 0 {
 		return inProgress(p, seen.whyUnreachable("scratch pool", "removed")), false, err
 	}
 	return effect{}, true, nil

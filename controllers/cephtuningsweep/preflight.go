@@ -41,8 +41,8 @@ type preflight struct {
 	maySwitch func(v1alpha1.ConfigParameter) bool
 	// maySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	maySwitchPools bool
-	// mayAim is that of [Options].
-	mayAim bool
+	// notNamed says that the clients' key or the manager may not use the scratch pools of several targets; "" if they may.
+	notNamed string
 	// queues says that the sweep waits for the lock. What others do to the cluster meanwhile is then no obstacle.
 	queues bool
 	// notes has sentences for the user: what the plan counts as the baseline, and why.
@@ -153,7 +153,7 @@ func (r *Reconciler) look(ctx context.Context, seen pass) (*preflight, error) {
 	}
 	spec := seen.sweep.Spec
 	p.lacks = r.missingCaps(ctx, seen, settingsOf(sweepspec.Changes(&spec, nil)))
-	p.mayAim = r.MayAim
+	p.notNamed = r.notNamed(ctx, seen)
 	p.maySwitchPools = seen.cluster.Identities.Tuner != "" && len(r.missingCaps(ctx, seen, settingsOf(sweepspec.OwnChanges(&spec, nil)))) == 0
 	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
 		if p.tree, err = r.Ceph.OSDTree(ctx, connection); err != nil {
@@ -254,7 +254,9 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 		return nil, err
 	}
 	facts.Drawn = uint64(*first.Seed) //nolint:gosec // At least 0.
-	p.cluster.Demand = p.demand(spec, planner.Configurations(), facts.DatasetBytes)
+	if err := p.stand(spec, first, planner.Configurations(), &facts); err != nil {
+		return nil, err
+	}
 	facts.Refusals = p.refusals(spec, planner.Configurations(), allowed)
 	plan, err := sweepspec.Draft(spec, facts)
 	if err != nil {
@@ -266,10 +268,36 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 	return plan, nil
 }
 
+// stand computes what the sweep demands of the cluster. If the pools of all configurations were to stand at once, but do
+// not fit, they stand one after another.
+func (p *preflight) stand(spec *sweepspec.Spec, first *v1alpha1.SweepPlan, configurations []sweep.Configuration, facts *sweepspec.Facts) error {
+	each := p.demand(spec, configurations, facts.DatasetBytes)
+	p.cluster.Demand = each
+	others, err := sweepspec.OtherTargets(spec, configurations)
+	if err != nil || len(others) == 0 || first.Design != v1alpha1.DesignInterleaved {
+		return err
+	}
+	all := each
+	all.Bytes, all.RawBytes, all.PGReplicas = each.Bytes*int64(1+len(others)), each.RawBytes*int64(1+len(others)), 0
+	for _, c := range configurations {
+		all.PGReplicas += p.addedPGs(spec, c.Values)
+	}
+	alone := p.obstacles(spec)
+	p.cluster.Demand = all
+	for _, o := range p.obstacles(spec) {
+		if !o.Waits && !slices.Contains(alone, o) {
+			p.cluster.Demand = each
+			facts.NotStanding = "All pools at once do not fit: " + o.Message
+			return nil
+		}
+	}
+	return nil
+}
+
 // facts returns the facts that the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools, MayAim: p.mayAim,
+		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools, NotStanding: p.notNamed,
 		Alike: p.alike(spec),
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
@@ -314,7 +342,7 @@ func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
 	if !sweepspec.NeedsDataset(spec.Template) {
 		return 0, nil
 	}
-	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec))
+	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec) / float64(sweepspec.MostStanding(spec)))
 	bytes, _, err := quiescence.DatasetBytes(spec.Template.Dataset, int(spec.Template.Clients.Count), p.cacheBytes, free)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", sweepspec.ErrSpec, err)

@@ -209,7 +209,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
-		compared: compared, quiet: quietOf(r.Ceph, cluster.Observer, &seen.sweep.Spec, plan.Window), clients: int(seen.child.Spec.Template.Clients.Count),
+		compared: compared, quiet: quietOf(r.Ceph, cluster.Observer, seen.sweep.Spec.Quiescence, seen.child.Spec.Targets(), plan.Window), clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, first []int, take func(int, runner.Course) error) error {
 			return r.Clients.Course(ctx, child, phase, first, take)
 		},
@@ -219,7 +219,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 // treatments returns what the session compares.
 func (r *Reconciler) treatments(ctx context.Context, seen pass) (session.Treatments, error) {
 	if seen.sessions.Aims() {
-		return r.targets(seen)
+		return r.targets(ctx, seen)
 	}
 	return r.settings(ctx, seen)
 }

@@ -38,14 +38,14 @@ type quiet struct {
 	samples []quiescence.Sample
 }
 
-// quietOf returns a sampler for a sweep. The sampler takes at least two samples in each window, unless samples
+// quietOf returns a sampler for a session with these targets. The sampler takes at least two samples in each window, unless samples
 // fail or take too long.
-func quietOf(c ceph.Client, connection ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
-	q := &quiet{
-		ceph: c, connection: connection, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2),
-		claim: spec.Template.Target.PersistentVolumeClaim != nil,
+func quietOf(c ceph.Client, connection ceph.Connection, spec v1alpha1.Quiescence, targets []v1alpha1.Target, window time.Duration) *quiet {
+	q := &quiet{ceph: c, connection: connection, spec: spec, every: min(quietEvery, window/2), claim: targets[0].PersistentVolumeClaim != nil}
+	for number, target := range targets {
+		q.pools = append(q.pools, workload.Pools(number, target)...)
 	}
-	if spec.Template.Target.ScratchPool != nil {
+	if targets[0].ScratchPool != nil {
 		for _, code := range []string{"POOL_APP_NOT_ENABLED", "POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS", "POOL_NO_REDUNDANCY", "POOL_PG_NUM_NOT_POWER_OF_TWO", "MANY_OBJECTS_PER_PG"} {
 			q.expected = append(q.expected, quiescence.Expectation{Code: code, Pools: len(q.pools)})
 		}

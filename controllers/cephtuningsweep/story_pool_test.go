@@ -61,13 +61,16 @@ func (f *fakeRook) HasScratchPool(_ context.Context, _ settings.Cluster, owner o
 	return f.pool.owner == owner && !f.pool.asked, nil
 }
 
-func (f *fakeRook) OwnsScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref) (bool, error) {
+func (f *fakeRook) ScratchPoolsOf(_ context.Context, _ settings.Cluster, owner objectref.Ref) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.pool.owner.UID == owner.UID && owner.UID != "", nil
+	if f.pool.owner.UID == owner.UID && owner.UID != "" {
+		return []string{settings.ScratchPool}, nil
+	}
+	return nil, nil
 }
 
-func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
+func (f *fakeRook) DeleteScratchPools(_ context.Context, _ settings.Cluster, owner objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pool.owner.UID != owner.UID {

@@ -27,10 +27,8 @@ objective: {phase: read, metric: IOPS}
 strategy: {interleaved: {sessions: 1}, seed: 11}
 `
 
-// withDepths lets sessions compare loads, and makes the load slow with one operation in flight.
+// withDepths makes the load slow with one operation in flight.
 func (w *world) withDepths() {
-	w.tune = func(o *Options) { o.MayAim = true }
-	w.restart()
 	w.load.set(func(l *load) {
 		l.rate = func(depth string) float64 { return map[string]float64{"16": 1000, "1": 300}[depth] }
 	})

@@ -331,6 +331,7 @@ type fakeRook struct {
 	fsid                    string // of a replaced Ceph cluster; "" for none
 	owned                   rook.Owned
 	monCaps                 string // of the tuner; "" allows everything
+	osdCaps                 string // of the clients
 	ceph                    *cephtest.Cluster
 	restarted               []int // OSDs, in order
 	pool                    scratch
@@ -369,10 +370,10 @@ func (f *fakeRook) Owned(context.Context, v1alpha1.ClusterReference) (rook.Owned
 	return f.owned, nil
 }
 
-func (f *fakeRook) MonCaps(context.Context, settings.Cluster, string) (string, error) {
+func (f *fakeRook) Caps(context.Context, settings.Cluster, string) (rook.Caps, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return cmp.Or(f.monCaps, "allow *"), nil
+	return rook.Caps{Mon: cmp.Or(f.monCaps, "allow *"), OSD: f.osdCaps}, nil
 }
 
 func (f *fakeRook) RestartOSD(_ context.Context, _ v1alpha1.ClusterReference, id int) error {

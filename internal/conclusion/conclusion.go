@@ -89,7 +89,7 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 // be compared. OSDs that are down do not report their usage. A snapshot shares space with its image, but Ceph
 // counts both as stored.
 func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
-	if t := &s.Spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
+	if t := &s.Spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback || len(s.Spec.OtherTargets) > 0 {
 		return nil
 	}
 	space := s.Space(s.TargetPools, time.Time{}, s.Now)

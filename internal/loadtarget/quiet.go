@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/scratchpool/placement"
@@ -56,7 +57,10 @@ func (t Target) Demand() quiescence.Demand {
 	case target.ExistingPool != nil:
 		d.Pool = t.DataPool()
 	case target.ScratchPool != nil:
-		d.PGReplicas = max(0, placement.PGReplicas(*t.ScratchPool())-t.sharedPGReplicas())
+		for _, pool := range t.ScratchPools() {
+			d.PGReplicas += placement.PGReplicas(pool)
+		}
+		d.PGReplicas = max(0, d.PGReplicas-t.sharedPGReplicas())
 	}
 	return d
 }
@@ -84,11 +88,13 @@ func (t Target) spread() quiescence.Demand {
 
 // expectedWarnings returns the health warnings that the benchmark's own pool causes.
 func (t Target) expectedWarnings() []quiescence.Expectation {
-	pool := t.Template.Target.ScratchPool
-	if pool == nil {
-		return nil
+	var pools []ceph.Pool
+	for number, target := range t.all() {
+		if target.ScratchPool == nil {
+			return nil
+		}
+		pools = append(pools, placement.Pools(number, *target.ScratchPool)...)
 	}
-	pools := placement.Pools(*pool)
 	expected := quiescence.PoolWarnings(pools, t.knownPools())
 	if t.Exists { // Before the own pools exist, MANY_OBJECTS_PER_PG is about other pools.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(pools)})

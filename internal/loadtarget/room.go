@@ -67,9 +67,9 @@ func (t Target) available() int64 {
 	return bytes
 }
 
-// DataPool returns the pool of the target that stores the data; "" for a claim.
+// DataPool returns the pool of the template's target that stores the data; "" for a claim.
 func (t Target) DataPool() string {
-	pools := t.PoolNames()
+	pools := workload.Pools(0, t.Template.Target)
 	if len(pools) == 0 {
 		return ""
 	}
@@ -207,7 +207,7 @@ func (t Target) Full() bool {
 // Dataset returns how many bytes each client prefills, and whether they are so few that the OSDs'
 // caches may serve many reads.
 func (t Target) Dataset() (bytes int64, cached bool, err error) {
-	free := int64(float64(t.available()) / t.Overhead() * t.share())
+	free := int64(float64(t.available()) / t.Overhead() * t.share() / float64(len(t.all())))
 	if t.Template.InitialState == v1alpha1.InitialStateRollback {
 		free /= 2 // The snapshot keeps overwritten data.
 	}

@@ -169,7 +169,7 @@ func TestScratchPoolInARoot(t *testing.T) {
 		if got := seen.available(); got != want.available {
 			t.Errorf("root %q: %d bytes are available, want %d", root, got, want.available)
 		}
-		if got := seen.ScratchPool().Parameters["pg_num"]; got != want.pgs {
+		if got := seen.ScratchPools()[0].Parameters["pg_num"]; got != want.pgs {
 			t.Errorf("root %q: pg_num %s, want %s", root, got, want.pgs)
 		}
 		wrong := seen.outsideClass([]ceph.PG{{ID: "7.0", PoolID: 7, Acting: []int{0}}})

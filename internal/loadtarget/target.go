@@ -23,7 +23,9 @@ import (
 
 // Target is the target of a session, as far as it is known.
 type Target struct {
-	Template   *v1alpha1.BenchmarkTemplate
+	Template *v1alpha1.BenchmarkTemplate
+	// Elsewhere has the targets that stand beside that of the template. With any, all targets are scratch pools.
+	Elsewhere  []v1alpha1.Target
 	Quiescence v1alpha1.Quiescence
 	Now        time.Time
 	Rook       *rook.ClusterInfo
@@ -59,10 +61,15 @@ func (t Target) CephMajor() int {
 	return oldest
 }
 
-// copies returns the number of OSDs of each PG of the target, which store its copies or chunks; 1 if
+// all returns the targets, by number.
+func (t Target) all() []v1alpha1.Target {
+	return append([]v1alpha1.Target{t.Template.Target}, t.Elsewhere...)
+}
+
+// copies returns the number of OSDs of each PG of a target, which store its copies or chunks; 1 if
 // unknown.
-func (t Target) copies() int {
-	switch target := t.Template.Target; {
+func (t Target) copies(target v1alpha1.Target) int {
+	switch {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
 		return int(target.ScratchPool.ErasureCoded.DataChunks + target.ScratchPool.ErasureCoded.CodingChunks)
 	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
@@ -90,8 +97,10 @@ func (t Target) existingPool() *ceph.Pool {
 
 // DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated or unknown
 // pool, and for a claim.
-func (t Target) DataChunks() int {
-	if pool := t.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
+func (t Target) DataChunks() int { return t.dataChunks(t.Template.Target) }
+
+func (t Target) dataChunks(target v1alpha1.Target) int {
+	if pool := target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
 		return int(pool.ErasureCoded.DataChunks)
 	}
 	if t.Survey == nil {
@@ -103,8 +112,15 @@ func (t Target) DataChunks() int {
 	return 0
 }
 
-// Overhead returns how many bytes OSDs store for one byte of a client; 1 if unknown, for example for a claim.
-func (t Target) Overhead() float64 { return float64(t.copies()) / float64(max(t.DataChunks(), 1)) }
+// Overhead returns how many bytes OSDs store for one byte of a client; 1 if unknown, for example for a claim. Of several
+// targets, it is that of the one that stores the most.
+func (t Target) Overhead() float64 {
+	most := 0.0
+	for _, target := range t.all() {
+		most = max(most, float64(t.copies(target))/float64(max(t.dataChunks(target), 1)))
+	}
+	return most
+}
 
 // DeviceClass returns the device class to which the scratch pool is confined; "" for all.
 func (t Target) DeviceClass() string {
@@ -114,19 +130,22 @@ func (t Target) DeviceClass() string {
 	return ""
 }
 
-// ScratchPool returns the scratch pool of the target with all PG numbers, including defaults for
-// those that the spec omits; nil for another target.
-func (t Target) ScratchPool() *v1alpha1.ScratchPool {
-	pool := t.Template.Target.ScratchPool
-	if pool == nil {
-		return nil
+// ScratchPools returns the scratch pools of all targets with all PG numbers, including defaults for
+// those that the spec omits; nil without scratch pools.
+func (t Target) ScratchPools() []v1alpha1.ScratchPool {
+	var all []v1alpha1.ScratchPool
+	for _, target := range t.all() {
+		pool := target.ScratchPool
+		if pool == nil {
+			return nil
+		}
+		osds := t.Survey.OSDs
+		if pool.CrushRoot != "" {
+			osds = placement.UsableOSDs(osds, t.Survey.Tree, *pool)
+		}
+		all = append(all, placement.Sized(*pool, osds))
 	}
-	osds := t.Survey.OSDs
-	if pool.CrushRoot != "" {
-		osds = placement.UsableOSDs(osds, t.Survey.Tree, *pool)
-	}
-	sized := placement.Sized(*pool, osds)
-	return &sized
+	return all
 }
 
 // Confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
@@ -137,11 +156,16 @@ func (t Target) Confined() *v1alpha1.OSDSelection {
 	return nil
 }
 
-// PoolNames returns the names of the target's pools. The last of them stores the data. For a claim, it
-// returns nil.
-func (t Target) PoolNames() []string { return workload.Pools(t.Template.Target) }
+// PoolNames returns the names of the pools of all targets. For a claim, it returns nil.
+func (t Target) PoolNames() []string {
+	var names []string
+	for number, target := range t.all() {
+		names = append(names, workload.Pools(number, target)...)
+	}
+	return names
+}
 
-// Pools returns the pools of the target, from the same OSD map as knownPools.
+// Pools returns the pools of all targets, from the same OSD map as knownPools.
 func (t Target) Pools() []ceph.Pool {
 	var pools []ceph.Pool
 	for _, pool := range t.knownPools() {

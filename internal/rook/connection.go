@@ -164,20 +164,24 @@ func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) er
 	return &Error{Reason: ReasonKeyMissing, Message: message}
 }
 
-// MonCaps returns the mon caps in the spec of a CephClient.
-func (c *Connections) MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error) {
+// Caps are the caps in the spec of a CephClient.
+type Caps struct {
+	Mon string `json:"mon"`
+	OSD string `json:"osd"`
+}
+
+// Caps returns the caps in the spec of a CephClient.
+func (c *Connections) Caps(ctx context.Context, cluster settings.Cluster, clientName string) (Caps, error) {
 	var identity struct {
 		Spec struct {
-			Caps struct {
-				Mon string `json:"mon"`
-			} `json:"caps"`
+			Caps Caps `json:"caps"`
 		} `json:"spec"`
 	}
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: clientName}
 	if err := get(ctx, c.reader, object(kindClient, key.Namespace, key.Name), &identity); err != nil {
-		return "", explain(err, "get", kindClient, key)
+		return Caps{}, explain(err, "get", kindClient, key)
 	}
-	return identity.Spec.Caps.Mon, nil
+	return identity.Spec.Caps, nil
 }
 
 // word returns a value of a Secret without surrounding spaces. A value with a space or a control character

@@ -72,18 +72,27 @@ func (a *Access) Owned(ctx context.Context, ref v1alpha1.ClusterReference) (Owne
 	if err := a.getCluster(ctx, o, &config); err != nil {
 		return Owned{}, err
 	}
-	pools := &unstructured.UnstructuredList{}
-	pools.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kindBlockPool + "List"})
-	if err := a.reader.List(ctx, pools, client.InNamespace(ref.Namespace)); err != nil {
-		return Owned{}, explain(err, "list", kindBlockPool+"s in namespace", client.ObjectKey{Namespace: ref.Namespace})
+	pools, err := a.pools(ctx, ref.Namespace)
+	if err != nil {
+		return Owned{}, err
 	}
 	owned := Owned{PoolParameters: map[string]map[string]string{}, PoolObjects: map[string]string{}, CephConfig: config.options()}
-	for _, pool := range pools.Items {
+	for _, pool := range pools {
 		if err := owned.add(&pool); err != nil {
 			return Owned{}, err
 		}
 	}
 	return owned, nil
+}
+
+// pools returns all CephBlockPools of a namespace.
+func (a *Access) pools(ctx context.Context, namespace string) ([]unstructured.Unstructured, error) {
+	pools := &unstructured.UnstructuredList{}
+	pools.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kindBlockPool + "List"})
+	if err := a.reader.List(ctx, pools, client.InNamespace(namespace)); err != nil {
+		return nil, explain(err, "list", kindBlockPool+"s in namespace", client.ObjectKey{Namespace: namespace})
+	}
+	return pools.Items, nil
 }
 
 // options returns the options by Ceph's names; Rook also accepts other spellings.

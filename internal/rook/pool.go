@@ -1,6 +1,7 @@
 package rook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -64,9 +66,9 @@ type blockPool struct {
 	} `json:"status"`
 }
 
-// EnsureScratchPool has Rook create the scratch pool and, if that is erasure-coded, a metadata pool. The
-// spec has to contain its numbers of PGs (see placement.Sized), because the autoscaler is off. The method
-// is idempotent. It returns true when Rook reports Ready, and before that the obstacle. Call VerifyPool
+// EnsureScratchPools has Rook create the scratch pool of each target and, if that is erasure-coded, a metadata pool. The
+// specs have to contain their numbers of PGs (see placement.Sized), because the autoscaler is off. The method
+// is idempotent. It returns true when Rook reports Ready for all, and before that the first obstacle. Call VerifyPools
 // afterwards: Rook reports Ready even if Ceph refused a parameter.
 //
 // It returns an *Error if Rook refuses such a pool in this cluster, if the name is taken, if the pool was created for another spec or other runs, or if
@@ -75,9 +77,9 @@ type blockPool struct {
 // adopts a pool that exists in Ceph without a CephBlockPool, because Rook would take that pool over and
 // finally remove it. For this check, the OSD map must have been read after the previous scratch pool
 // disappeared.
-func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error) {
+func (a *Access) EnsureScratchPools(ctx context.Context, cluster settings.Cluster, specs []v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error) {
 	ready = true
-	for _, pool := range scratchPools(spec) {
+	for _, pool := range scratchPools(specs) {
 		waiting, err := a.ensure(ctx, pool, cluster, use, osdMap)
 		if err != nil {
 			return false, "", err
@@ -220,20 +222,38 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 	return fmt.Sprintf("CephBlockPool %s was created; Rook is creating the pool", key), nil
 }
 
-// OwnsScratchPool reports whether a scratch pool of the owner exists. For an erasure-coded pool,
-// either the metadata pool or the data pool is enough.
-func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
-	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
-		o := object(kindBlockPool, cluster.Namespace, name)
-		err := get(ctx, a.reader, o, &blockPool{})
-		if client.IgnoreNotFound(err) != nil {
-			return false, explain(err, "get", kindBlockPool, client.ObjectKeyFromObject(o))
-		}
-		if err == nil && owns(owner, o) {
-			return true, nil
+// ScratchPoolsOf returns the names of the scratch pools of the owner, by target, with the pool of the metadata before that of
+// the data. They include pools that are being removed.
+func (a *Access) ScratchPoolsOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) ([]string, error) {
+	owned, err := a.owned(ctx, cluster, owner)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for target := range settings.MaxTargets {
+		all := settings.ScratchNamesOf(target)
+		for _, name := range []string{all.Pool, all.Data} {
+			if owned[name] != nil {
+				names = append(names, name)
+			}
 		}
 	}
-	return false, nil
+	return names, nil
+}
+
+// owned returns the scratch pools of the owner, by name.
+func (a *Access) owned(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (map[string]*unstructured.Unstructured, error) {
+	pools, err := a.pools(ctx, cluster.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*unstructured.Unstructured{}
+	for _, pool := range pools {
+		if settings.IsScratchPool(pool.GetName()) && owns(owner, &pool) {
+			all[pool.GetName()] = &pool
+		}
+	}
+	return all, nil
 }
 
 // HasScratchPool reports whether the owner's scratch pool exists and is not being removed. For an
@@ -247,40 +267,45 @@ func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, o
 	return err == nil && owns(owner, o) && o.GetDeletionTimestamp() == nil, nil
 }
 
-// DeleteScratchPool has Rook remove the owner's scratch pools. It returns true when the owner has neither
-// the data pool nor the metadata pool, and before that the obstacle. Pools of other owners stay, and are
-// not an obstacle.
+// DeleteScratchPools has Rook remove the owner's scratch pools. It returns true when the owner has none, and before that the
+// first obstacle. Pools of other owners stay, and are not an obstacle.
 //
-// The metadata pool is removed first, because it contains the images. Rook does not remove it while images
+// Of each target, the metadata pool is removed first, because it contains the images. Rook does not remove it while images
 // exist, and an image can be removed only while its data pool exists.
 //
 // Rook waits forever when it has to remove a pool that it could never create. If the OSD map still lacks
-// the pool a minute after the request to delete it, DeleteScratchPool removes Rook's finalizer. The OSD map
+// the pool a minute after the request to delete it, DeleteScratchPools removes Rook's finalizer. The OSD map
 // must be current. With a nil OSD map, the finalizer stays.
-func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error) {
-	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
-		waiting, err := a.remove(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, owner, osdMap)
-		if err != nil || waiting != "" {
-			return false, waiting, err
-		}
+func (a *Access) DeleteScratchPools(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error) {
+	owned, err := a.owned(ctx, cluster, owner)
+	if err != nil {
+		return false, "", err
 	}
-	return true, "", nil
+	for target := range settings.MaxTargets {
+		names := settings.ScratchNamesOf(target)
+		next := cmp.Or(owned[names.Pool], owned[names.Data])
+		if next == nil {
+			continue
+		}
+		waiting, err := a.remove(ctx, next, osdMap)
+		if err != nil {
+			return false, "", err
+		}
+		reason = cmp.Or(reason, waiting)
+	}
+	return len(owned) == 0, reason, nil
 }
 
-func (a *Access) remove(ctx context.Context, key client.ObjectKey, owner objectref.Ref, osdMap *ceph.OSDMap) (string, error) {
-	o := object(kindBlockPool, key.Namespace, key.Name)
-	read := blockPool{}
-	switch err := get(ctx, a.reader, o, &read); {
-	case apierrors.IsNotFound(err):
-		return "", nil
-	case err != nil:
-		return "", explain(err, "get", kindBlockPool, key)
-	case !owns(owner, o):
-		return "", nil
-	}
+// remove requests the removal of a pool, and says what the removal waits for.
+func (a *Access) remove(ctx context.Context, o *unstructured.Unstructured, osdMap *ceph.OSDMap) (string, error) {
+	key := client.ObjectKeyFromObject(o)
 	if since := o.GetDeletionTimestamp(); since != nil {
 		if osdMap != nil && !hasPool(osdMap, key.Name) && a.now().Sub(since.Time) > releaseAfter {
 			return fmt.Sprintf("CephBlockPool %s has no pool in Ceph, so its finalizer was removed", key), a.release(ctx, o)
+		}
+		read := blockPool{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &read); err != nil {
+			return "", fmt.Errorf("read %s %s: %w", kindBlockPool, key, err)
 		}
 		return blocked(key, read), nil
 	}
@@ -364,22 +389,27 @@ func (p scratchPool) digest(key string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// scratchPools returns the pools to create for a spec, in the order of creation.
-func scratchPools(spec v1alpha1.ScratchPool) []scratchPool {
-	if spec.ErasureCoded == nil {
-		size := int32(defaultMetadataSize)
-		if spec.Replicated != nil {
-			size = spec.Replicated.Size
+// scratchPools returns the pools to create for the specs of all targets, in the order of creation.
+func scratchPools(specs []v1alpha1.ScratchPool) []scratchPool {
+	var all []scratchPool
+	for target, spec := range specs {
+		names := settings.ScratchNamesOf(target)
+		if spec.ErasureCoded == nil {
+			size := int32(defaultMetadataSize)
+			if spec.Replicated != nil {
+				size = spec.Replicated.Size
+			}
+			all = append(all, scratchPool{name: names.Pool, spec: replicatedSpec(spec, size, parameters(spec.Parameters))})
+			continue
 		}
-		return []scratchPool{{name: settings.ScratchPool, spec: replicatedSpec(spec, size, parameters(spec.Parameters))}}
+		ec := spec.ErasureCoded
+		data := commonSpec(spec, parameters(spec.Parameters))
+		data["erasureCoded"] = map[string]any{"dataChunks": int64(ec.DataChunks), "codingChunks": int64(ec.CodingChunks)}
+		all = append(all,
+			scratchPool{name: names.Pool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(ec.Metadata.Parameters))},
+			scratchPool{name: names.Data, spec: data})
 	}
-	ec := spec.ErasureCoded
-	data := commonSpec(spec, parameters(spec.Parameters))
-	data["erasureCoded"] = map[string]any{"dataChunks": int64(ec.DataChunks), "codingChunks": int64(ec.CodingChunks)}
-	return []scratchPool{
-		{name: settings.ScratchPool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(ec.Metadata.Parameters))},
-		{name: settings.ScratchDataPool, spec: data},
-	}
+	return all
 }
 
 func metadataSize(ec v1alpha1.ErasureCodedPool) int32 {

@@ -85,7 +85,7 @@ func TestScratchPools(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]spec{}
-			for _, pool := range scratchPools(tc.spec) {
+			for _, pool := range scratchPools([]v1alpha1.ScratchPool{tc.spec}) {
 				got[pool.name] = pool.spec
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -143,7 +143,7 @@ func (w *world) rookSays(phase string, names ...string) {
 
 func (w *world) wantEnsured(spec v1alpha1.ScratchPool, user objectref.Ref, want bool, wantWhy string) {
 	w.t.Helper()
-	ready, reason, err := w.access.EnsureScratchPool(w.t.Context(), cluster, spec, ScratchUse{Owner: user}, &ceph.OSDMap{})
+	ready, reason, err := w.access.EnsureScratchPools(w.t.Context(), cluster, []v1alpha1.ScratchPool{spec}, ScratchUse{Owner: user}, &ceph.OSDMap{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func (w *world) wantEnsured(spec v1alpha1.ScratchPool, user objectref.Ref, want 
 
 func (w *world) wantDeleted(user objectref.Ref, m *ceph.OSDMap, want bool, wantWhy string) {
 	w.t.Helper()
-	gone, reason, err := w.access.DeleteScratchPool(w.t.Context(), cluster, user, m)
+	gone, reason, err := w.access.DeleteScratchPools(w.t.Context(), cluster, user, m)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -165,8 +165,8 @@ func (w *world) wantDeleted(user objectref.Ref, m *ceph.OSDMap, want bool, wantW
 
 func (w *world) wantOwned(user objectref.Ref, want bool) {
 	w.t.Helper()
-	if owned, err := w.access.OwnsScratchPool(w.t.Context(), cluster, user); err != nil || owned != want {
-		w.t.Errorf("the scratch pool is that of %s: %t, %v, want %t", user, owned, err, want)
+	if owned, err := w.access.ScratchPoolsOf(w.t.Context(), cluster, user); err != nil || len(owned) > 0 != want {
+		w.t.Errorf("the scratch pool is that of %s: %t, %v, want %t", user, len(owned) > 0, err, want)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestForeignScratchPoolIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.there)
 			before := w.pool(settings.ScratchPool)
-			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner}, &ceph.OSDMap{})
+			_, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, ScratchUse{Owner: owner}, &ceph.OSDMap{})
 			wantReason(t, err, tc.wantReason, tc.wantHint)
 			w.wantOwned(owner, false)
 			w.wantOwned(objectref.Ref{}, false)
@@ -261,7 +261,7 @@ func TestRooksWordsAboutAPoolAreTold(t *testing.T) {
 					map[string]any{"type": "Failure", "status": "True", "reason": "ReconcileFailed", "message": tc.message},
 				}}
 			})
-			_, waits, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner}, &ceph.OSDMap{})
+			_, waits, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, ScratchUse{Owner: owner}, &ceph.OSDMap{})
 			wantReason(t, err, tc.reason, tc.waits)
 			if tc.reason == "" && !strings.Contains(waits, tc.waits) {
 				t.Errorf("waits for %q, want %q", waits, tc.waits)
@@ -288,7 +288,7 @@ func TestClustersWithoutScratchPools(t *testing.T) {
 			o := object(kindCluster, cluster.Namespace, cluster.Name)
 			o.Object["spec"] = tc.spec
 			w := newWorld(t, o)
-			_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, tc.pool, ScratchUse{Owner: owner}, &ceph.OSDMap{})
+			_, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{tc.pool}, ScratchUse{Owner: owner}, &ceph.OSDMap{})
 			wantReason(t, err, tc.reason, tc.hint)
 			if there := w.pool(settings.ScratchPool) != nil; there != (tc.reason == "") {
 				t.Errorf("the pool was created: %v", there)
@@ -300,14 +300,14 @@ func TestClustersWithoutScratchPools(t *testing.T) {
 func TestScratchPoolTakesOverNoPoolOfCephs(t *testing.T) {
 	w := newWorld(t)
 	there := &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchDataPool}}}
-	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, ScratchUse{Owner: owner}, there)
+	_, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{erasureCoded}, ScratchUse{Owner: owner}, there)
 	wantReason(t, err, ReasonForeignPool, "without a CephBlockPool")
 	if w.pool(settings.ScratchDataPool) != nil {
 		t.Error("a CephBlockPool was created for a pool that was there")
 	}
 	// The other pool has its CephBlockPool by now, so it is not foreign in Ceph.
 	there = &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
-	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, ScratchUse{Owner: owner}, there); err != nil {
+	if _, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{erasureCoded}, ScratchUse{Owner: owner}, there); err != nil {
 		t.Error(err)
 	}
 }
@@ -324,14 +324,14 @@ func TestScratchPoolThatContinues(t *testing.T) {
 		}
 	}
 	wantThere(false)
-	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
+	_, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, next, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolGone, "find out what did that")
-	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, first, &ceph.OSDMap{}); err != nil {
+	if _, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, first, &ceph.OSDMap{}); err != nil {
 		t.Fatal(err)
 	}
 	wantThere(true)
 	w.rookSays("Ready", settings.ScratchPool)
-	if ready, reason, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{}); err != nil || !ready {
+	if ready, reason, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, next, &ceph.OSDMap{}); err != nil || !ready {
 		t.Errorf("the pool that is there is not used: %s, %v", reason, err)
 	}
 	if there, err := w.access.HasScratchPool(t.Context(), cluster, objectref.Ref{UID: "other"}); err != nil || there {
@@ -339,7 +339,7 @@ func TestScratchPoolThatContinues(t *testing.T) {
 	}
 	w.wantDeleted(owner, nil, false, "Rook is removing")
 	wantThere(false)
-	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
+	_, _, err = w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, next, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolGone, "find out what did that")
 }
 
@@ -348,11 +348,11 @@ func TestScratchPoolForAnotherSpec(t *testing.T) {
 	w.wantEnsured(replicated, owner, false, "was created")
 	other := replicated
 	other.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": "8"}
-	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, other, ScratchUse{Owner: owner}, &ceph.OSDMap{})
+	_, _, err := w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{other}, ScratchUse{Owner: owner}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolDiffers, "another spec")
-	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1"}, &ceph.OSDMap{})
+	_, _, err = w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, ScratchUse{Owner: owner, Key: "1/2/1"}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolDiffers, "other runs")
-	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}, &ceph.OSDMap{})
+	_, _, err = w.access.EnsureScratchPools(t.Context(), cluster, []v1alpha1.ScratchPool{replicated}, ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolGone, "was removed or recreated")
 	// Rook adds fields to the spec. The pool still counts as the same.
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {

@@ -138,18 +138,18 @@ func TestConnection(t *testing.T) {
 	}
 }
 
-func TestMonCaps(t *testing.T) {
+func TestCaps(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(
 		fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {namespace: rook-ceph, name: tuner}, spec: {caps: {mon: allow r, mgr: allow *}}}`),
 		fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephClient, metadata: {namespace: rook-ceph, name: none}, spec: {caps: {osd: allow r}}}`),
 	).Build()
 	connections := NewConnections(c, time.Now)
-	for name, want := range map[string]string{"tuner": "allow r", "none": ""} {
-		if got, err := connections.MonCaps(t.Context(), cluster, name); got != want || err != nil {
-			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+	for name, want := range map[string]Caps{"tuner": {Mon: "allow r"}, "none": {OSD: "allow r"}} {
+		if got, err := connections.Caps(t.Context(), cluster, name); got != want || err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
 		}
 	}
-	if _, err := connections.MonCaps(t.Context(), cluster, "missing"); err == nil {
+	if _, err := connections.Caps(t.Context(), cluster, "missing"); err == nil {
 		t.Error("a CephClient that is not there has caps")
 	}
 }

@@ -13,21 +13,31 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// VerifyPool compares the wanted scratch pool with the pool in Ceph, and returns each difference as a
-// sentence, in a fixed order. A number of PGs that is still changing counts as a difference. VerifyPool
+// VerifyPools compares the wanted scratch pools of all targets with the pools in Ceph, and returns each difference as a
+// sentence, in a fixed order. A number of PGs that is still changing counts as a difference. VerifyPools
 // compares values by meaning, because Ceph stores "8K" as 8192, and shows a flag with the value "1" as set.
 // It does not compare failure domain and device class.
-func VerifyPool(want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
+func VerifyPools(want []v1alpha1.ScratchPool, pools []ceph.Pool) []string {
+	var differences []string
+	for target, spec := range want {
+		differences = append(differences, VerifyPool(target, spec, pools)...)
+	}
+	return differences
+}
+
+// VerifyPool compares the wanted scratch pool of one target with the pools in Ceph, as [VerifyPools] does.
+func VerifyPool(target int, want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
+	names := settings.ScratchNamesOf(target)
 	if want.ErasureCoded == nil {
 		size := defaultMetadataSize
 		if want.Replicated != nil {
 			size = int(want.Replicated.Size)
 		}
-		return verifyOne(settings.ScratchPool, "replicated", size, wantedParameters(want.Parameters), pools)
+		return verifyOne(names.Pool, "replicated", size, wantedParameters(want.Parameters), pools)
 	}
 	ec := *want.ErasureCoded
-	differences := verifyOne(settings.ScratchPool, "replicated", int(metadataSize(ec)), wantedParameters(ec.Metadata.Parameters), pools)
-	return append(differences, verifyOne(settings.ScratchDataPool, "erasure", int(ec.DataChunks+ec.CodingChunks), wantedParameters(want.Parameters), pools)...)
+	differences := verifyOne(names.Pool, "replicated", int(metadataSize(ec)), wantedParameters(ec.Metadata.Parameters), pools)
+	return append(differences, verifyOne(names.Data, "erasure", int(ec.DataChunks+ec.CodingChunks), wantedParameters(want.Parameters), pools)...)
 }
 
 func verifyOne(name, kind string, size int, params map[string]string, pools []ceph.Pool) []string {
@@ -66,12 +76,20 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 // with its autoscaler off. Rook creates a pool first and then sets its options, one by one. In between, the
 // autoscaler, which runs once a minute, may change the number of PGs. Rook corrects that number only
 // when it reconciles the pool for another reason, so the pool has to be created again.
-func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
-	if want.ErasureCoded == nil {
-		return overtaken(settings.ScratchPool, wantedParameters(want.Parameters), pools)
+func Overtaken(want []v1alpha1.ScratchPool, pools []ceph.Pool) bool {
+	for target, spec := range want {
+		names, parameters := settings.ScratchNamesOf(target), wantedParameters(spec.Parameters)
+		if spec.ErasureCoded != nil {
+			if overtaken(names.Data, parameters, pools) {
+				return true
+			}
+			parameters = wantedParameters(spec.ErasureCoded.Metadata.Parameters)
+		}
+		if overtaken(names.Pool, parameters, pools) {
+			return true
+		}
 	}
-	return overtaken(settings.ScratchPool, wantedParameters(want.ErasureCoded.Metadata.Parameters), pools) ||
-		overtaken(settings.ScratchDataPool, wantedParameters(want.Parameters), pools)
+	return false
 }
 
 func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {

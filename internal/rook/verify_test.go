@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-func TestVerifyPool(t *testing.T) {
+func TestVerifyPools(t *testing.T) {
 	pool := func(change func(*ceph.Pool)) ceph.Pool {
 		p := ceph.Pool{
 			Name: "cephtune-scratch", Type: "replicated", Size: 3, AutoscaleMode: "off",
@@ -84,7 +84,7 @@ func TestVerifyPool(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.diffs, VerifyPool(tc.want, tc.pools)); diff != "" {
+			if diff := cmp.Diff(tc.diffs, VerifyPools([]v1alpha1.ScratchPool{tc.want}, tc.pools)); diff != "" {
 				t.Errorf("differences (-want +got):\n%s", diff)
 			}
 		})
@@ -146,7 +146,7 @@ func TestOvertaken(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Overtaken(tc.want, tc.pools); got != tc.overtaken {
+			if got := Overtaken([]v1alpha1.ScratchPool{tc.want}, tc.pools); got != tc.overtaken {
 				t.Errorf("overtaken is %t, want %t", got, tc.overtaken)
 			}
 		})

@@ -57,10 +57,10 @@ type Preparation struct {
 // Maker is the part of Rook that a preparation needs.
 type Maker interface {
 	Rook
-	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
+	EnsureScratchPools(ctx context.Context, cluster settings.Cluster, specs []v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
 }
 
-// Preparer prepares the scratch pool of a session. In each pass, Observe gathers facts, [Rules] decide on
+// Preparer prepares the scratch pools of a session. In each pass, Observe gathers facts, [Rules] decide on
 // the next part, and Do carries it out. Placements need not be restored, because the monitor drops the
 // mappings of `osd pg-upmap` with the pool.
 type Preparer struct {
@@ -69,8 +69,9 @@ type Preparer struct {
 	Rook    Maker
 	Ceph    tuning.Ceph
 	Cluster settings.Cluster
-	Want    v1alpha1.ScratchPool
-	Use     rook.ScratchUse
+	// Want has the pool of each target. Only the pool of a single target can be confined to chosen OSDs.
+	Want []v1alpha1.ScratchPool
+	Use  rook.ScratchUse
 	// Guard verifies the lock of the Ceph cluster, and returns the fence.
 	Guard tuning.Guard
 	// Remove removes the scratch pool that belongs to Use.Owner.
@@ -97,7 +98,7 @@ func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Ti
 		return View{}, err
 	}
 	var v View
-	if p.Want.OSDSelection != nil && p.chosen == nil {
+	if p.confines(p.Want) && p.chosen == nil {
 		if v.OSDs, err = p.Ceph.OSDTree(ctx, connection); err != nil {
 			return View{}, err
 		}
@@ -143,7 +144,7 @@ func (p Preparer) Do(ctx context.Context, next Next, v View) (reconcile.Wait, er
 
 // choose draws the OSDs of the pool.
 func (p Preparer) choose(locations []ceph.OSDLocation) error {
-	chosen, err := placement.Choose(locations, placement.RequestOf(p.Want))
+	chosen, err := placement.Choose(locations, placement.RequestOf(p.Want[0]))
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (p Preparer) choose(locations []ceph.OSDLocation) error {
 // another spec or for other runs. With Use.Continues it does neither: if the pool is missing or was created for
 // another spec or other runs, it returns an error. It returns a wait until Rook calls the pool ready.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
-	ready, reason, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
+	ready, reason, err := p.Rook.EnsureScratchPools(ctx, p.Cluster, p.Want, p.Use, osdMap)
 	p.ready = ready && err == nil
 	problem, known := errors.AsType[*rook.Error](err)
 	switch {

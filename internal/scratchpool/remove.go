@@ -24,8 +24,8 @@ const imagesWithin = 30 * time.Second
 // Rook is the part of Rook's interface that a removal needs.
 type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
-	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
+	ScratchPoolsOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) ([]string, error)
+	DeleteScratchPools(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, reason string, err error)
 }
 
 // Ceph is the part of Ceph's interface that a removal needs.
@@ -50,15 +50,15 @@ type Remaining struct {
 	Full bool
 }
 
-// Remove removes the owner's scratch pool. Rook does not remove a pool with images. So as long as the pool
-// has images, each call removes one image, and not the pool. Remove never touches a pool of another owner. If
+// Remove removes the owner's scratch pools. Rook does not remove a pool with images. So as long as a pool
+// has images, each call removes one image, and no pool. Remove never touches a pool of another owner. If
 // the owner has no pool, Remove sends nothing to Ceph. Call it again until Remaining is zero.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
-	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)
-	if err != nil || !owned {
+	owned, err := r.Rook.ScratchPoolsOf(ctx, cluster, owner)
+	if err != nil || len(owned) == 0 {
 		return Remaining{}, err
 	}
-	if waits, err := r.removeImages(ctx, cluster); !waits.IsDone() || err != nil {
+	if waits, err := r.removeImages(ctx, cluster, owned); !waits.IsDone() || err != nil {
 		return Remaining{Waits: waits}, err
 	}
 	connection, err := r.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
@@ -69,11 +69,11 @@ func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner obj
 	if err != nil {
 		return Remaining{}, err
 	}
-	gone, reason, err := r.Rook.DeleteScratchPool(ctx, cluster, owner, osdMap)
+	gone, reason, err := r.Rook.DeleteScratchPools(ctx, cluster, owner, osdMap)
 	if err != nil || gone {
 		return Remaining{}, err
 	}
-	full := isFull(osdMap, settings.ScratchPool) || isFull(osdMap, settings.ScratchDataPool)
+	full := slices.ContainsFunc(owned, func(pool string) bool { return isFull(osdMap, pool) })
 	return Remaining{Waits: reconcile.Wait(strings.TrimSpace("The scratch pool is being removed. " + reason)), Full: full}, nil
 }
 
@@ -82,14 +82,24 @@ func isFull(osdMap *ceph.OSDMap, pool string) bool {
 	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
 }
 
-func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (reconcile.Wait, error) {
+// removeImages removes one image of the owned pools. The names of images are in the metadata pools.
+func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster, owned []string) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, imagesWithin)
 	defer cancel()
 	connection, err := r.Rook.Connection(ctx, cluster, cluster.Identities.IO)
 	if err != nil {
 		return "", err
 	}
-	return RemoveImages(ctx, r.Ceph, connection, settings.ScratchPool, ImagePrefix)
+	for target := range settings.MaxTargets {
+		pool := settings.ScratchNamesOf(target).Pool
+		if !slices.Contains(owned, pool) {
+			continue
+		}
+		if waits, err := RemoveImages(ctx, r.Ceph, connection, pool, ImagePrefix); !waits.IsDone() || err != nil {
+			return waits, err
+		}
+	}
+	return reconcile.Done, nil
 }
 
 // RemoveImages removes from a pool one image whose name begins with the given prefix. The Wait says how many

@@ -27,11 +27,14 @@ func (w *world) Connection(context.Context, settings.Cluster, string) (ceph.Conn
 	return ceph.Connection{}, nil
 }
 
-func (w *world) OwnsScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref) (bool, error) {
-	return w.owner == owner, nil
+func (w *world) ScratchPoolsOf(_ context.Context, _ settings.Cluster, owner objectref.Ref) ([]string, error) {
+	if w.owner != owner {
+		return nil, nil
+	}
+	return []string{settings.ScratchPool, settings.ScratchDataPool}, nil
 }
 
-func (w *world) DeleteScratchPool(_ context.Context, _ settings.Cluster, _ objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
+func (w *world) DeleteScratchPools(_ context.Context, _ settings.Cluster, _ objectref.Ref, _ *ceph.OSDMap) (bool, string, error) {
 	w.owner = objectref.Ref{}
 	return false, "Rook removes it", nil
 }

@@ -44,7 +44,7 @@ type Facts struct {
 	Preparation
 	View
 
-	Want v1alpha1.ScratchPool
+	Want []v1alpha1.ScratchPool // of each target
 	Now  time.Time
 	// Misplaced describes how the placement differs from the requested one, according to the
 	// PGs of the Preparation; "" if it does not, or if the Preparation has no PGs yet.
@@ -70,7 +70,7 @@ func Rules() []reconcile.Rule[Facts, Next] {
 func beginPreparation(f Facts) (Next, bool) { return Next{Part: PartLook}, f.View.OSDMap == nil }
 
 func chooseOSDs(f Facts) (Next, bool) {
-	return Next{Part: PartChoose}, f.Want.OSDSelection != nil && f.chosen == nil
+	return Next{Part: PartChoose}, f.confines(f.Want) && f.chosen == nil
 }
 
 func createPool(f Facts) (Next, bool) { return Next{Part: PartCreate}, !f.ready }
@@ -83,7 +83,7 @@ func recreatePool(f Facts) (Next, bool) {
 // correctPool asks Rook again if the pool in Ceph is not as specified: Rook calls a pool Ready even
 // if Ceph has refused its parameters.
 func correctPool(f Facts) (Next, bool) {
-	wrong := rook.VerifyPool(f.Want, f.View.OSDMap.Pools)
+	wrong := rook.VerifyPools(f.Want, f.View.OSDMap.Pools)
 	return Next{PartCreate, reconcile.Wait("The scratch pool in Ceph differs from the requested one: " + strings.Join(wrong, "; "))}, len(wrong) > 0
 }
 
@@ -127,15 +127,20 @@ type lacking struct {
 	placements []ceph.PGPlacement
 }
 
+// confines reports whether a pool is to be confined to chosen OSDs.
+func (*Preparation) confines(want []v1alpha1.ScratchPool) bool {
+	return len(want) == 1 && want[0].OSDSelection != nil
+}
+
 // missing returns the placements that are still to be sent to Ceph, by pool; nil if the pool may use all
 // OSDs.
-func (p *Preparation) missing(want v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []lacking {
-	if want.OSDSelection == nil {
+func (p *Preparation) missing(want []v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []lacking {
+	if !p.confines(want) {
 		return nil
 	}
 	var all []lacking
 	for _, pool := range osdMap.Pools {
-		if !slices.ContainsFunc(placement.Pools(want), func(candidate ceph.Pool) bool { return candidate.Name == pool.Name }) {
+		if !slices.ContainsFunc(placement.Pools(0, want[0]), func(candidate ceph.Pool) bool { return candidate.Name == pool.Name }) {
 			continue
 		}
 		wanted := p.chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})

@@ -23,7 +23,7 @@ func prepared(change func(*Facts)) Facts {
 			}}},
 			Status: &ceph.Status{PGs: 8, PGsByState: map[string]int{"active+clean": 8}}, Settled: true,
 		},
-		Want: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}},
+		Want: []v1alpha1.ScratchPool{{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}},
 	}
 	change(&f)
 	return f
@@ -44,7 +44,7 @@ func drawn(t *testing.T) *placement.Chosen {
 }
 
 func TestNextPartOfAPreparation(t *testing.T) {
-	confined := func(f *Facts) { f.Want.OSDSelection = &v1alpha1.OSDSelection{Count: 3} }
+	confined := func(f *Facts) { f.Want[0].OSDSelection = &v1alpha1.OSDSelection{Count: 3} }
 	chosen := func(f *Facts) {
 		confined(f)
 		f.chosen = &placement.Chosen{IDs: []int{0, 1, 2}}
@@ -71,10 +71,10 @@ func TestNextPartOfAPreparation(t *testing.T) {
 			f.chosen = drawn(t)
 		}, PartPlace, "placePGs"},
 		"the autoscaler was faster": {func(f *Facts) {
-			f.Want.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": "16"}
+			f.Want[0].Parameters = map[string]v1alpha1.ParameterValue{"pg_num": "16"}
 		}, PartRecreate, "recreatePool"},
 		"it was faster too often": {func(f *Facts) {
-			f.Want.Parameters, f.remade = map[string]v1alpha1.ParameterValue{"pg_num": "16"}, maxRemakes
+			f.Want[0].Parameters, f.remade = map[string]v1alpha1.ParameterValue{"pg_num": "16"}, maxRemakes
 		}, PartCreate, "correctPool"},
 	} {
 		next, rule, _ := reconcile.First(Rules(), prepared(c.change))

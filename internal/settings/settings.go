@@ -4,6 +4,7 @@ package settings
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,15 +102,37 @@ type Pods struct {
 	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
-// The names of the scratch pools. They are fixed, so that caps can be limited to them. One pair of names
-// suffices, because a cluster runs only one benchmark at a time.
+// The names of the scratch pools of target 0, the usual one. The names of all scratch pools are fixed, so that caps can be
+// limited to them. Each target of a benchmark has a pair of names, because a cluster runs only one benchmark at a time.
 const (
 	ScratchPool     = "cephtune-scratch"
 	ScratchDataPool = "cephtune-scratch-data"
 )
 
+// MaxTargets is the largest number of targets of a benchmark. The caps and roles in config/ceph name the pools of each.
+const MaxTargets = 7
+
+// ScratchNames are the names of the pools of one target: the pool, and the pool of its data if it is erasure-coded.
+type ScratchNames struct{ Pool, Data string }
+
+// ScratchNamesOf returns the names of the scratch pools of a target, which is numbered from 0.
+func ScratchNamesOf(target int) ScratchNames {
+	if target == 0 {
+		return ScratchNames{ScratchPool, ScratchDataPool}
+	}
+	name := fmt.Sprintf("%s-%d", ScratchPool, target)
+	return ScratchNames{name, name + "-data"}
+}
+
 // IsScratchPool reports whether a pool has the name of a scratch pool.
-func IsScratchPool(name string) bool { return name == ScratchPool || name == ScratchDataPool }
+func IsScratchPool(name string) bool {
+	for target := range MaxTargets {
+		if names := ScratchNamesOf(target); name == names.Pool || name == names.Data {
+			return true
+		}
+	}
+	return false
+}
 
 // The labels of benchmark pods, and their values. NetworkPolicies and cephtune itself select pods by these labels,
 // so Pods.Labels cannot change them.

@@ -314,7 +314,7 @@ func (e *estimator) scratchPGs(values map[string]cephvalue.Value) int64 {
 		return 0 // Another check reports the error.
 	}
 	sum := int64(0)
-	for _, made := range placement.Pools(placement.Sized(*template.Target.ScratchPool, e.facts.OSDs)) {
+	for _, made := range placement.Pools(0, placement.Sized(*template.Target.ScratchPool, e.facts.OSDs)) {
 		sum += int64(made.PGNum)
 	}
 	return sum

@@ -2,6 +2,7 @@ package sweepspec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
@@ -13,12 +14,13 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, p := range spec.Parameters {
-		if reason := kindOf(p).notSwitched(spec, facts); reason != "" {
-			reasons = append(reasons, reason)
+		reason := kindOf(p).notSwitched
+		if aims(spec) {
+			reason = kindOf(p).notAimed
 		}
-	}
-	if aims := aimed(spec); facts.MayAim && aims != "" && len(AllChanges(spec, nil)) > 0 {
-		because("Parameter %s changes the load, and another one Ceph: windows cannot show which of them acts.", aims)
+		if text := reason(spec, facts); text != "" {
+			reasons = append(reasons, text)
+		}
 	}
 	if spec.Template.Outage != nil {
 		because("The benchmark has an outage.")
@@ -39,12 +41,29 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	return reasons
 }
 
-// aimed returns the first parameter whose values are compared by aiming clients at another load; "" without one.
-func aimed(spec *Spec) v1alpha1.ParameterName {
-	for _, p := range spec.Parameters {
-		if kindOf(p).traits().aims {
-			return p.Name
-		}
+// aims reports whether sessions of a sweep aim their clients at standing targets or other loads, and do not change Ceph.
+func aims(spec *Spec) bool {
+	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return kindOf(p).aims(spec) })
+}
+
+// notStanding says why the scratch pools of all configurations cannot stand at once, or cannot be loaded in turn; "" if they
+// can.
+func (k anyKind) notStanding(spec *Spec, facts Facts) string {
+	switch pool := spec.Template.Target.ScratchPool; {
+	case pool == nil:
+		return k.notSwitched(spec, facts)
+	case pool.OSDSelection != nil:
+		return "Pools on chosen OSDs do not stand at once."
+	case facts.NotStanding != "":
+		return facts.NotStanding
+	}
+	return notBegunAgain(spec)
+}
+
+// notBegunAgain says why the load cannot begin again in each window; "" if it can.
+func notBegunAgain(spec *Spec) string {
+	if phase := sessionPhase(spec); !engine.TraitsOf(&phase).BeginsAgain {
+		return fmt.Sprintf("Phase %s cannot begin again: use a random pattern of fio without a rate.", phase.Name)
 	}
 	return ""
 }
@@ -63,6 +82,8 @@ func NotAutomatic(spec *Spec) string {
 		return fmt.Sprintf("The benchmark has %d phases.", len(spec.Template.Measured()))
 	case spec.Template.OSDCaches != "" && spec.Template.OSDCaches != v1alpha1.OSDCachesKeep:
 		return "Caches of OSDs are prepared before each phase."
+	case aims(spec) && s.Interleaved.Sessions != 1:
+		return "By default, each run is fresh. With sessions: 1, windows compare standing targets."
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -109,6 +110,10 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	unmeasured, pair := podsTime+started+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
 		unmeasured += poolTime + e.removal()
+	}
+	if others, err := OtherTargets(e.spec, e.configurations); err == nil { // Another check reports the error.
+		unmeasured += time.Duration(len(others)) * (started + poolTime)
+		prefill *= int64(1 + len(others))
 	}
 	ramp, restore := Ramp(e.spec), (restoreTime + e.settle()).Round(time.Second)
 	cost := func(pairs int32) sweep.Cost {
@@ -361,8 +366,29 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 	return p, err
 }
 
-// Aims reports whether sessions aim their clients at different loads, and do not change Ceph.
-func (s *Sessions) Aims() bool { return aimed(s.spec) != "" }
+// Aims reports whether sessions aim their clients at standing targets or other loads, and do not change Ceph.
+func (s *Sessions) Aims() bool { return aims(s.spec) }
+
+// OtherTargets returns the targets of the configurations behind the baseline, if they differ from the baseline's: the scratch
+// pools that stand at once in a session.
+func OtherTargets(spec *Spec, configurations []sweep.Configuration) ([]v1alpha1.Target, error) {
+	if !aims(spec) || len(configurations) == 0 {
+		return nil, nil
+	}
+	var all []v1alpha1.Target
+	for _, c := range configurations {
+		template, err := Template(spec, c.Values, 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, template.Target)
+	}
+	same := func(t v1alpha1.Target) bool { return equality.Semantic.DeepEqual(t, all[0]) }
+	if !slices.ContainsFunc(all, func(t v1alpha1.Target) bool { return !same(t) }) {
+		return nil, nil
+	}
+	return all[1:], nil
+}
 
 // Load returns the load of a configuration: the phase of the objective, which runs sessionMargin longer than all windows
 // may take.
@@ -384,6 +410,15 @@ func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
 	return phase, nil
 }
 
+// MostStanding returns the largest number of scratch pools that may stand at once in a sweep.
+func MostStanding(spec *Spec) int {
+	quick := spec.Strategy.Design == v1alpha1.DesignInterleaved || spec.Strategy.Interleaved.Sessions == 1
+	if spec.Template.Target.ScratchPool == nil || !quick || !aims(spec) {
+		return 1
+	}
+	return 1 + maxSwitched
+}
+
 // Benchmark implements [Design]. The only phase is the load of the configuration.
 func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
@@ -395,10 +430,15 @@ func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 		return nil, err
 	}
 	b.Spec.Template.Phases = besideBackground(&b.Spec.Template, []v1alpha1.Phase{phase})
+	if b.Spec.OtherTargets, err = OtherTargets(s.spec, s.Configurations()); err != nil {
+		return nil, err
+	}
 	// The session itself sets the options that the sweep varies. If the CephBlockPool contained these options,
 	// Rook could set them again at any time.
 	for _, change := range OwnChanges(&c.Sweep.Spec, nil) {
-		delete(b.Spec.Template.Target.ScratchPool.Parameters, change.Setting.Option)
+		if !s.Aims() {
+			delete(b.Spec.Template.Target.ScratchPool.Parameters, change.Setting.Option)
+		}
 	}
 	b.Spec.RunID = v1alpha1.RunID(fmt.Sprintf("session-%d", c.Run))
 	b.Labels[LabelSession] = strconv.Itoa(c.Run)

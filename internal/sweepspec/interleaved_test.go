@@ -17,21 +17,31 @@ func TestNotInterleavedReasons(t *testing.T) {
 		patch string
 		want  []string
 	}{
-		"an option of OSDs": {"{" + cap1 + "}", nil},
-		"one that must not": {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
-		"a number of PGs":   {`{}`, []string{"pg_num is not switched, because it moves data for minutes."}},
+		"an option of OSDs":                 {"{" + cap1 + "}", nil},
+		"one that must not":                 {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
+		"a number of PGs":                   {`{objective: {phase: fio, metric: IOPS}}`, nil},
+		"a number of PGs under rados bench": {`{}`, []string{"Phase write cannot begin again: use a random pattern of fio without a rate."}},
+		"pools that do not fit":             {`{objective: {phase: fio, metric: IOPS}}`, []string{"There is no room."}},
+		"chosen OSDs": {
+			`{template: {target: {scratchPool: {osdSelection: {count: 3}, parameters: {pg_num: "8"}}}}, objective: {phase: fio, metric: IOPS}}`,
+			[]string{"Pools on chosen OSDs do not stand at once."},
+		},
+		"an existing pool": {
+			`{template: {target: {scratchPool: null, existingPool: {name: p}}}, objective: {phase: fio, metric: IOPS}}`,
+			[]string{"pg_num is not switched, because it moves data for minutes."},
+		},
+		"redundancy": {`{parameters: [{name: r, redundancy: {}, values: ["2+1"]}], objective: {phase: fio, metric: IOPS}}`, nil},
 		"a setting and a depth": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
 			`values: ["2"]}]}`, []string{
-			"Parameter depth is about phase fio, and the objective about phase write.", "Parameter depth changes the load, and another one Ceph: windows cannot show which of them acts.",
+			"Parameter cap cannot change together with the pool or the load: give it a sweep of its own.", "Parameter depth is about phase fio, and the objective about phase write.",
 		}},
 		"one of the two": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
-			`values: ["2"]}]}`, []string{"Parameter depth cannot change under a running load."}},
-		"no depth yet":             {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, []string{"Parameter depth cannot change under a running load."}},
+			`values: ["2"]}], objective: {phase: fio, metric: IOPS}}`, []string{"Parameter cap cannot change together with the pool or the load: give it a sweep of its own."}},
 		"a depth":                  {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, nil},
 		"a depth of another phase": {`{` + depth + `}`, []string{"Parameter depth is about phase fio, and the objective about phase write."}},
 		"a depth of a sequential load": {
 			`{` + depth + `, template: {phases: [{name: fio, fio: {pattern: Read, blockSize: 4Ki, ioDepth: 8, duration: 60s}}]}, objective: {phase: fio, metric: IOPS}}`,
-			[]string{"Phase fio cannot begin again in each window: use a random pattern of fio without a rate."},
+			[]string{"Phase fio cannot begin again: use a random pattern of fio without a rate."},
 		},
 		"a field that decides which data exist": {
 			`{parameters: [{name: jobs, workload: {phase: fio, field: numJobs}, values: ["2"]}], objective: {phase: fio, metric: IOPS}}`,
@@ -39,17 +49,17 @@ func TestNotInterleavedReasons(t *testing.T) {
 		},
 		"an option of stored data": {
 			`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`,
-			[]string{"compression_required_ratio is not switched, because later windows read what it stored."},
+			[]string{"Phase write cannot begin again: use a random pattern of fio without a rate."},
 		},
 		"one that is not known": {
 			`{parameters: [{name: x, poolOption: {option: hit_set_count}, values: ["1"]}]}`,
-			[]string{"hit_set_count is not switched, because whether it acts at once is unknown."},
+			[]string{"Phase write cannot begin again: use a random pattern of fio without a rate."},
 		},
 		"fast_read":          {"{" + coded + "}", nil},
 		"no right to set it": {"{" + coded + "}", []string{"The tuner may not set fast_read of scratch pools."}},
 		"of a replicated pool": {
 			`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {replicated: {size: 3}}}}}`,
-			[]string{"Only erasure-coded pools have fast_read."},
+			[]string{"Phase write cannot begin again: use a random pattern of fio without a rate."},
 		},
 		"of an existing pool": {
 			`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: null, existingPool: {name: open}}}}`,
@@ -84,7 +94,7 @@ func TestNotInterleavedReasons(t *testing.T) {
 			facts := Facts{
 				MaySwitch:      func(o v1alpha1.ConfigParameter) bool { return o.Option == "osd_client_message_cap" },
 				MaySwitchPools: !strings.HasPrefix(name, "no right"),
-				MayAim:         strings.HasPrefix(name, "a "),
+				NotStanding:    map[string]string{"pools that do not fit": "There is no room."}[name],
 			}
 			got := NotInterleaved(&specOf(t, c.patch).Spec, facts)
 			if diff := cmp.Diff(c.want, got); diff != "" {

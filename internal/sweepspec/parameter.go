@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,8 +24,13 @@ type kind interface {
 	set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value) error
 	// setting returns the option of Ceph that the parameter varies, without a value; false if it varies none.
 	setting(spec *Spec) (Change, bool)
+	// aims says that a session compares values by aiming its clients at standing targets or other loads, and not by changing
+	// Ceph.
+	aims(spec *Spec) bool
 	// notSwitched says why the parameter cannot change under a running load; "" if it can.
 	notSwitched(spec *Spec, facts Facts) string
+	// notAimed says why targets or loads with different values cannot stand at once; "" if they can.
+	notAimed(spec *Spec, facts Facts) string
 	// equal reports whether two texts are the same value.
 	equal(a, b v1alpha1.ParameterValue) bool
 	traits() traits
@@ -39,8 +45,6 @@ type traits struct {
 	// noPatch says why the value of a winner has no patch for Git. It is "" if the value has a patch, or if nobody
 	// expects one.
 	noPatch string
-	// aims says that a session compares values by aiming its clients at another load, and not by changing Ceph.
-	aims bool
 }
 
 // kindOf returns the kind of a parameter.
@@ -103,6 +107,12 @@ func (anyKind) setting(*Spec) (Change, bool) { return Change{}, false }
 
 func (k anyKind) notSwitched(*Spec, Facts) string {
 	return "Parameter " + string(k.Name) + " cannot change under a running load."
+}
+
+func (anyKind) aims(*Spec) bool { return false }
+
+func (k anyKind) notAimed(*Spec, Facts) string {
+	return fmt.Sprintf("Parameter %s cannot change together with the pool or the load: give it a sweep of its own.", k.Name)
 }
 
 func (anyKind) equal(a, b v1alpha1.ParameterValue) bool { return a == b }

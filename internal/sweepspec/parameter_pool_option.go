@@ -143,4 +143,14 @@ func (k poolOption) notSwitched(spec *Spec, facts Facts) string {
 	return ""
 }
 
+// aims: a scratch pool has most options from its creation, so pools with different values stand at once. An existing pool
+// keeps its clients.
+func (k poolOption) aims(spec *Spec) bool {
+	scratch := spec.Template.Target.ScratchPool
+	can, _ := settings.SwitchesInPool(string(k.PoolOption.Option))
+	return scratch != nil && !(can && k.isErasureCoded(scratch))
+}
+
+func (k poolOption) notAimed(spec *Spec, facts Facts) string { return k.notStanding(spec, facts) }
+
 func (poolOption) traits() traits { return traits{pool: true} }

@@ -62,6 +62,10 @@ func atoi32(text string) int32 {
 	return int32(n)
 }
 
+func (redundancy) aims(*Spec) bool { return true }
+
+func (k redundancy) notAimed(spec *Spec, facts Facts) string { return k.notStanding(spec, facts) }
+
 func (redundancy) traits() traits {
 	return traits{pool: true, noPatch: "There is no patch for the redundancy: a pool stays replicated or erasure-coded. Create a new pool, and move the data."}
 }

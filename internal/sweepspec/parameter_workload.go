@@ -121,24 +121,23 @@ func (k workload) set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value) erro
 func (k workload) traits() traits {
 	deciding := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize}
 	if slices.Contains(deciding, k.Workload.Field) {
-		return traits{data: "decides which data exist", aims: true}
+		return traits{data: "decides which data exist"}
 	}
-	return traits{aims: true}
+	return traits{}
 }
 
-// notSwitched: a session can begin the load again in each window with another number of operations in flight, on the
+func (workload) aims(*Spec) bool { return true }
+
+// notAimed: a session can begin the load again in each window with another number of operations in flight, on the
 // same data.
-func (k workload) notSwitched(spec *Spec, facts Facts) string {
-	phase := sessionPhase(spec)
+func (k workload) notAimed(spec *Spec, facts Facts) string {
 	switch {
-	case !facts.MayAim || k.Workload.Field != v1alpha1.WorkloadIODepth:
-		return k.anyKind.notSwitched(spec, facts)
-	case k.Workload.Phase != phase.Name:
-		return fmt.Sprintf("Parameter %s is about phase %s, and the objective about phase %s.", k.Name, k.Workload.Phase, phase.Name)
-	case !engine.TraitsOf(&phase).BeginsAgain:
-		return fmt.Sprintf("Phase %s cannot begin again in each window: use a random pattern of fio without a rate.", phase.Name)
+	case k.Workload.Field != v1alpha1.WorkloadIODepth:
+		return k.notSwitched(spec, facts)
+	case k.Workload.Phase != spec.Objective.Phase:
+		return fmt.Sprintf("Parameter %s is about phase %s, and the objective about phase %s.", k.Name, k.Workload.Phase, spec.Objective.Phase)
 	}
-	return ""
+	return notBegunAgain(spec)
 }
 
 // variesLoad returns the first parameter that varies one of the fields in one of the phases. The field clients belongs

@@ -36,9 +36,8 @@ type Facts struct {
 	MaySwitch func(v1alpha1.ConfigParameter) bool
 	// MaySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	MaySwitchPools bool
-	// MayAim says that a session may compare loads by aiming its clients at one after another. No program says so yet:
-	// docs/proposals/targets.md has what is missing.
-	MayAim bool
+	// NotStanding says why the scratch pools of all configurations cannot stand at once; "" if they can.
+	NotStanding string
 	// Drawn is a random number. It becomes the seed of a sweep whose spec sets no seed.
 	Drawn uint64
 	// Refusals are the reasons to refuse the sweep that preflight, the check of the cluster, has found: one

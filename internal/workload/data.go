@@ -108,14 +108,14 @@ func (s *Script) warmCaches(p Phase, id string, tasks Tasks) (Move, bool) {
 		return Move{}, true
 	}
 	id = "warm-" + id
-	todo := s.forEach(func(c place.Place) (task.Task, error) {
+	todo := s.everywhere(func(c place.Place) task.Task {
 		warming, within := task.Task{ID: id}, time.Duration(0)
 		for _, d := range p.Load.Datasets(c) {
 			warming.Steps = append(warming.Steps, d.Warm...)
 			within += prefillTimeout(d.Bytes)
 		}
 		warming.StepsTimeoutSeconds = min(within, longest).Seconds()
-		return warming, nil
+		return warming
 	})
 	return carryOut(id, fmt.Sprintf("warming the caches for phase %s", p.Name), todo, tasks)
 }

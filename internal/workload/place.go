@@ -15,11 +15,11 @@ const (
 	DevicePath    = "/dev/cephtune"
 )
 
-// Places returns the place of each client of a session. Everything that the clients create has a name that
+// Places returns the place of each client of a session in the template's target, which has the given number. Everything that the clients create has a name that
 // begins with the parameter owner, or is in a RADOS namespace with such a name. For some objects,
 // [place.ObjectPrefix] comes before owner. If the caller sets the field DatasetOwner of the places, the names
 // of the data that several runs share begin with DatasetOwner instead.
-func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
+func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, number, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,
 		CephUser:     ioUser,
@@ -30,9 +30,10 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor
 	}
 	switch target := template.Target; {
 	case target.ScratchPool != nil:
-		common.Pool = settings.ScratchPool
-		if target.ScratchPool.ErasureCoded != nil {
-			common.DataPool = settings.ScratchDataPool
+		names := settings.ScratchNamesOf(number)
+		common.Pool = names.Pool
+		if ec := target.ScratchPool.ErasureCoded; ec != nil {
+			common.DataPool, common.DataChunks = names.Data, int(ec.DataChunks)
 		}
 		common.Image = place.ImageOf(target.ScratchPool.Image)
 	case target.ExistingPool != nil:
@@ -52,13 +53,15 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor
 	return places
 }
 
-// Pools returns the names of a target's pools; nil for a PersistentVolumeClaim.
-func Pools(target v1alpha1.Target) []string {
+// Pools returns the names of the pools of the target with the given number; nil for a PersistentVolumeClaim. The last of
+// them stores the data.
+func Pools(number int, target v1alpha1.Target) []string {
+	names := settings.ScratchNamesOf(number)
 	switch {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
-		return []string{settings.ScratchPool, settings.ScratchDataPool}
+		return []string{names.Pool, names.Data}
 	case target.ScratchPool != nil:
-		return []string{settings.ScratchPool}
+		return []string{names.Pool}
 	case target.ExistingPool != nil && target.ExistingPool.DataPool != "":
 		return []string{string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)}
 	case target.ExistingPool != nil:
@@ -88,7 +91,7 @@ func (s *Script) Deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.Phases {
 		for _, d := range p.Load.Datasets(s.Places[0]) {
-			prefill += prefillTimeout(d.Bytes)
+			prefill += time.Duration(1+len(s.Elsewhere)) * prefillTimeout(d.Bytes)
 		}
 	}
 	if s.Background != nil {

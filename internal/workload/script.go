@@ -21,7 +21,10 @@ import (
 type Script struct {
 	Phases []Phase
 	Places []place.Place // of each client's data
-	rest   time.Duration // before each phase
+	// Elsewhere has the places of each client's data in the targets from 1 on, by target and client. Data are prefilled in
+	// all targets, but only [Script.Aim] makes clients load another one than target 0.
+	Elsewhere [][]place.Place
+	rest      time.Duration // before each phase
 	// initialState is the requested state of the data at the start of each run.
 	initialState v1alpha1.InitialState
 	// DropCaches says that OSDs drop their caches before each phase. warm says that clients read the data of
@@ -83,8 +86,10 @@ func (s *Script) Loads() []engine.Load {
 // all shared data.
 func (s *Script) DatasetBytes() int64 {
 	var bytes int64
-	for _, p := range s.Places {
-		bytes += engine.DatasetBytes(p, s.Loads())
+	for client := range s.Places {
+		for _, p := range s.PlacesOf(client) {
+			bytes += engine.DatasetBytes(p, s.Loads())
+		}
 	}
 	if s.Background != nil {
 		bytes += engine.DatasetBytes(s.Background.Place, []engine.Load{s.Background.Load})
@@ -92,11 +97,25 @@ func (s *Script) DatasetBytes() int64 {
 	return bytes
 }
 
+// PlacesOf returns the places of a client's data in all targets.
+func (s *Script) PlacesOf(client int) []place.Place {
+	all := []place.Place{s.Places[client]}
+	for _, places := range s.Elsewhere {
+		all = append(all, places[client])
+	}
+	return all
+}
+
 // Limit sets how many bytes each client and the background load may write beyond the datasets. dataChunks is
 // the number of data chunks of an erasure-coded pool; 0 for a replicated pool.
 func (s *Script) Limit(bytes int64, dataChunks int) {
 	for i := range s.Places {
 		s.Places[i].RoomBytes, s.Places[i].DataChunks = bytes, dataChunks
+	}
+	for _, places := range s.Elsewhere {
+		for i := range places {
+			places[i].RoomBytes = bytes
+		}
 	}
 	if s.Background != nil {
 		s.Background.Place.RoomBytes, s.Background.Place.DataChunks = bytes, dataChunks
@@ -189,7 +208,7 @@ func (s *Script) prefill(tasks Tasks) (Move, bool) {
 			continue
 		}
 		id := "data-" + d.key
-		todo := s.forEach(func(c place.Place) (task.Task, error) { return prefillTask(id, d.load, c, d.key), nil })
+		todo := s.everywhere(func(c place.Place) task.Task { return prefillTask(id, d.load, c, d.key) })
 		if mv, done := carryOut(id, "prefilling "+d.key, todo, tasks); !done {
 			return mv, false
 		}
@@ -283,12 +302,20 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 	return measure(id, step, todo, tasks, m)
 }
 
-// Aim returns the command with which a client continues a phase of the first run as another phase of that name says,
-// without its ramp. The parameter again is how often that phase has begun again. Steps before the measurement are left
-// out, because the same client has just closed its data.
-func (s *Script) Aim(client int, phase v1alpha1.Phase, again int) (task.Command, error) {
+// Aim returns the command with which a client continues a phase of the first run as another phase of that name says, at
+// another target and without its ramp. If all targets have the same data, there is only one place for them. The parameter
+// again is how often that phase has begun again. Steps before the measurement are left out, because the same client has
+// just closed its data.
+func (s *Script) Aim(client, target int, phase v1alpha1.Phase, again int) (task.Command, error) {
 	if client < 0 || client >= len(s.Places) {
 		return task.Command{}, fmt.Errorf("there is no client %d", client)
+	}
+	places := s.PlacesOf(client)
+	if len(places) == 1 {
+		target = 0
+	}
+	if target < 0 || target >= len(places) {
+		return task.Command{}, fmt.Errorf("there is no target %d", target)
 	}
 	phase = *phase.DeepCopy()
 	if spec := engine.SpecOf(&phase); spec != nil {
@@ -298,7 +325,7 @@ func (s *Script) Aim(client int, phase v1alpha1.Phase, again int) (task.Command,
 	if err != nil {
 		return task.Command{}, err
 	}
-	made, err := load.Task(s.Places[client], engine.Run{ID: TaskID(1, phase.Name), Switched: true, Again: again})
+	made, err := load.Task(places[target], engine.Run{ID: TaskID(1, phase.Name), Switched: true, Again: again})
 	if err != nil || made.Measure == nil {
 		return task.Command{}, err
 	}
@@ -364,6 +391,25 @@ func (s *Script) forEach(newTask func(place.Place) (task.Task, error)) func() ([
 				return nil, err
 			}
 			made = append(made, t)
+		}
+		return made, nil
+	}
+}
+
+// everywhere returns a task for each client with the steps of its tasks at all targets.
+func (s *Script) everywhere(newTask func(place.Place) task.Task) func() ([]task.Task, error) {
+	return func() ([]task.Task, error) {
+		made := make([]task.Task, len(s.Places))
+		for client := range s.Places {
+			for i, c := range s.PlacesOf(client) {
+				t := newTask(c)
+				if i == 0 {
+					made[client] = t
+					continue
+				}
+				made[client].Steps = append(made[client].Steps, t.Steps...)
+				made[client].StepsTimeoutSeconds = min(made[client].StepsTimeoutSeconds+t.StepsTimeoutSeconds, longest.Seconds())
+			}
 		}
 		return made, nil
 	}

@@ -34,7 +34,7 @@ func (l *Sessions) Aim(ctx context.Context, benchmark types.NamespacedName, clie
 	var group errgroup.Group
 	for i, c := range all {
 		group.Go(func() error {
-			command, err := s.Aim(i, w.Phase, w.Again)
+			command, err := s.Aim(i, w.Target, w.Phase, w.Again)
 			if err == nil {
 				err = c.Aim(ctx, workload.TaskID(1, w.Phase.Name), runner.Aim{Target: w.Target, Command: command})
 			}

@@ -63,9 +63,9 @@ func withPGs(params map[string]v1alpha1.ParameterValue, pgs int) map[string]v1al
 	return params
 }
 
-// Pools returns the Ceph pools of a scratch pool with their names and sizes, and with their
+// Pools returns the Ceph pools of a target's scratch pool with their names and sizes, and with their
 // numbers of PGs if the spec has them.
-func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
+func Pools(target int, spec v1alpha1.ScratchPool) []ceph.Pool {
 	pool := func(name string, size int, params map[string]v1alpha1.ParameterValue) ceph.Pool {
 		pgs, err := strconv.Atoi(string(params[paramPGNum]))
 		if err != nil {
@@ -73,14 +73,15 @@ func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 		}
 		return ceph.Pool{Name: name, Size: size, PGNum: pgs}
 	}
+	names := settings.ScratchNamesOf(target)
 	switch ec, replicated := spec.ErasureCoded, spec.Replicated; {
 	case ec != nil:
 		return []ceph.Pool{
-			pool(settings.ScratchPool, int(ec.Metadata.Size), ec.Metadata.Parameters),
-			pool(settings.ScratchDataPool, int(ec.DataChunks+ec.CodingChunks), spec.Parameters),
+			pool(names.Pool, int(ec.Metadata.Size), ec.Metadata.Parameters),
+			pool(names.Data, int(ec.DataChunks+ec.CodingChunks), spec.Parameters),
 		}
 	case replicated != nil:
-		return []ceph.Pool{pool(settings.ScratchPool, int(replicated.Size), spec.Parameters)}
+		return []ceph.Pool{pool(names.Pool, int(replicated.Size), spec.Parameters)}
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 // counts once for each of its OSDs.
 func PGReplicas(sized v1alpha1.ScratchPool) int {
 	replicas := 0
-	for _, pool := range Pools(sized) {
+	for _, pool := range Pools(0, sized) {
 		replicas += pool.PGNum * pool.Size
 	}
 	return replicas

@@ -59,7 +59,7 @@ func TestSized(t *testing.T) {
 			if diff := cmp.Diff(before, c.given); diff != "" {
 				t.Errorf("what was given has changed (-before +after):\n%s", diff)
 			}
-			for _, pool := range Pools(got) {
+			for _, pool := range Pools(0, got) {
 				if pool.Size == 0 || pool.PGNum == 0 {
 					t.Errorf("pool %+v, want its size and its number of PGs", pool)
 				}

@@ -67,7 +67,7 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 			request.Seed = *pool.OSDSelection.Seed
 		}
 	}
-	for _, p := range slices.Backward(Pools(pool)) { // The pool of the data is the first to be checked.
+	for _, p := range slices.Backward(Pools(0, pool)) { // The pool of the data is the first to be checked.
 		if pool.ErasureCoded != nil && p.Name == settings.ScratchPool {
 			p.PGNum = 0 // The metadata pool need not use all of the OSDs, so its number of placement groups does not matter.
 		}
