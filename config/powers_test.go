@@ -12,6 +12,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 var update = flag.Bool("update", false, "write docs/powers.md again; read its diff before you commit it")
@@ -53,6 +55,22 @@ func TestPowers(t *testing.T) {
 	if diff := cmp.Diff(read(t, powersPage), got); diff != "" {
 		t.Errorf("the manifests grant other rights than docs/powers.md lists (-page +manifests); if you intend that, "+
 			"write the reason into config/%s and run: go test ./config -run TestPowers -update\n%s", reasonsFile, diff)
+	}
+}
+
+// The clients' key and the manager's role name the scratch pools of all targets, and the chart's check of existing pools
+// refuses these names.
+func TestScratchPoolsAreNamed(t *testing.T) {
+	for _, file := range []string{"ceph/io.yaml", "ceph/role.yaml", "../charts/cephtune/templates/_helpers.tpl"} {
+		text := read(t, file)
+		for target := range settings.MaxTargets {
+			if names := settings.ScratchNamesOf(target); !strings.Contains(text, names.Pool) {
+				t.Errorf("%s does not name %s", file, names.Pool)
+			}
+		}
+	}
+	if next := settings.ScratchNamesOf(settings.MaxTargets); strings.Contains(read(t, "ceph/role.yaml"), next.Pool) || settings.IsScratchPool(next.Data) {
+		t.Errorf("%s is named, but no target has it", next.Pool)
 	}
 }
 

@@ -267,6 +267,19 @@ func TestSchemaAndManagerAgree(t *testing.T) {
 
 // TestCapsNameEveryOption checks that Ceph's caps allow the options in the operator config, and
 // nothing else.
+// scratchCaps returns the osd caps for the scratch pools of seven targets.
+func scratchCaps() []string {
+	var caps []string
+	for target := range 7 {
+		name := "cephtune-scratch"
+		if target > 0 {
+			name = fmt.Sprintf("cephtune-scratch-%d", target)
+		}
+		caps = append(caps, "profile rbd pool="+name, "profile rbd pool="+name+"-data")
+	}
+	return caps
+}
+
 func TestCapsNameEveryOption(t *testing.T) {
 	made := mustRender(t, valuesOf(t, "two-clusters"))
 	for client, want := range map[string]map[string][]string{
@@ -285,12 +298,8 @@ func TestCapsNameEveryOption(t *testing.T) {
 			`allow command "osd set" with key=nodeep-scrub`,
 			`allow command "osd unset" with key=nodeep-scrub`,
 		}},
-		"CephClient rook-ceph/cephtune-io": {"osd": {
-			"profile rbd pool=cephtune-scratch", "profile rbd pool=cephtune-scratch-data", "profile rbd pool=replicapool", "profile rbd pool=ec_data.1",
-		}},
-		"CephClient rook-test/cephtune-io": {"osd": {
-			"profile rbd pool=cephtune-scratch", "profile rbd pool=cephtune-scratch-data", "profile rbd pool=shared",
-		}},
+		"CephClient rook-ceph/cephtune-io": {"osd": append(scratchCaps(), "profile rbd pool=replicapool", "profile rbd pool=ec_data.1")},
+		"CephClient rook-test/cephtune-io": {"osd": append(scratchCaps(), "profile rbd pool=shared")},
 	} {
 		for daemon, commands := range want {
 			got, _, err := unstructured.NestedString(find(t, made.objects, client).Object, "spec", "caps", daemon)

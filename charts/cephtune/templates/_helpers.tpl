@@ -206,10 +206,19 @@ options of optionSets are part of its options. */}}
 {{- toYaml $merged -}}
 {{- end -}}
 
+{{/* The names of all scratch pools, as JSON. */}}
+{{- define "cephtune.scratchPools" -}}
+{{- $names := list -}}
+{{- range $pool := list "cephtune-scratch" "cephtune-scratch-1" "cephtune-scratch-2" "cephtune-scratch-3" "cephtune-scratch-4" "cephtune-scratch-5" "cephtune-scratch-6" -}}
+{{- $names = concat $names (list $pool (printf "%s-data" $pool)) -}}
+{{- end -}}
+{{- toJson $names -}}
+{{- end -}}
+
 {{/* The osd caps of cephtune-io, for a cluster that cephtune.cluster returned. */}}
 {{- define "cephtune.ioCaps" -}}
 {{- $caps := list -}}
-{{- range concat (list "cephtune-scratch" "cephtune-scratch-data") .existingPools -}}
+{{- range concat (include "cephtune.scratchPools" . | fromJsonArray) .existingPools -}}
 {{- $caps = append $caps (printf "profile rbd pool=%s" .) -}}
 {{- end -}}
 {{- join ",\n" $caps -}}
