@@ -59,7 +59,7 @@ func TestStories(t *testing.T) {
 		"outages":   outageStories(),
 		"data":      dataStories(),
 		"room":      roomStories(),
-		"shared":    sharedStories(),
+		"shared":    sharedStories(), "targets": targetStories(),
 		"trial":     trialStories(),
 		"reference": referenceStories(),
 		"strangers": strangerStories(),

@@ -2,7 +2,6 @@ package cephtuningsweep
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -135,9 +134,5 @@ func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before stri
 
 func noCapsForThePool(w *world) {
 	w.rook.set(func(f *fakeRook) { f.monCaps = `allow r` })
-	s := w.create("fast", fastReadSpec)
-	w.await(s, "planned", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.Plan != nil })
-	if p := s.Status.Plan; p.Design != v1alpha1.DesignBlocks || !strings.Contains(p.DesignReason, "The tuner may not set fast_read of scratch pools.") {
-		w.t.Errorf("design %s, %q", p.Design, p.DesignReason)
-	}
+	w.wantBlocks(w.create("fast", fastReadSpec), "The tuner may not set fast_read of scratch pools.")
 }

@@ -56,7 +56,7 @@ func TestStories(t *testing.T) {
 // not run in parallel with all others.
 func TestSessionStories(t *testing.T) {
 	tell(t, "session", map[string]map[string]story{
-		"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "trial": sessionTrialStories(), "oldruns": oldSessionStories(),
+		"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "target": sessionTargetStories(), "trial": sessionTrialStories(), "oldruns": oldSessionStories(),
 	})
 }
 

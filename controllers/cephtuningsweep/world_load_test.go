@@ -53,9 +53,10 @@ type load struct {
 	turns     uint64
 	turned    time.Time
 	benchmark types.NamespacedName
-	// aims are the windows at which the clients of the current benchmark were aimed. The value is then the depth of the
-	// latest one's load. aimFails is how often they do not answer that request.
+	// aims are the windows at which the clients of the current benchmark were aimed. aimed returns the value that counts in
+	// such a window; nil means the depth of its load. aimFails is how often they do not answer that request.
 	aims     []live.Window
+	aimed    func(live.Window) string
 	aimFails int
 }
 
@@ -84,6 +85,9 @@ func (l *load) add() {
 	target := 0
 	if n := len(l.aims); n > 0 {
 		target, value = l.aims[n-1].Target, strconv.Itoa(int(l.aims[n-1].Phase.Fio.IODepth))
+		if l.aimed != nil {
+			value = l.aimed(l.aims[n-1])
+		}
 	}
 	rate := 1000.0
 	switch {
