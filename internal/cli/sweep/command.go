@@ -56,9 +56,11 @@ random access, and bandwidth for sequential access.
 An option that the administrator allows to be switched is switched many times while one load
 runs. This is a session. Several sessions, each on a new pool, give a verdict that holds for
 the cluster. With --quick it takes one session: minutes instead of an hour, and the verdict holds
-only for this pool, in this hour. Other sweeps, such as over pg_num or StorageClasses, compare runs
-of each configuration. With --quick they make as few runs as possible, which prove only large
-effects.
+only for this pool, in this hour. Values of pg_num, of redundancy, of other options of scratch pools
+and of depth are compared by separate runs. With --quick they stand at once, and one load of fio
+(a random pattern without a rate) goes to each in turn: the verdict then holds for these pools.
+Other sweeps, such as over StorageClasses, compare runs of each configuration. With --quick they
+make as few runs as possible, which prove only large effects.
 
 First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
 that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
@@ -81,6 +83,9 @@ const examples = `  # Which mClock profile is best for this load?
 
   # Two StorageClasses, with as few runs as possible
   %[1]s --storage-class rook-ceph-block,local-nvme -n cephtune-bench --mode randread --block-size 4Ki --quick
+
+  # How many placement groups? In minutes: pools with each number stand at once
+  kubectl cephtune sweep pg_num=8,16,64 --baseline pg_num=32 -n cephtune-bench --mode randwrite --block-size 4Ki --quick
 
   # Three copies, or four data and two coding chunks?
   %[1]s redundancy=4+2 -n cephtune-bench --replicas 3 --engine fio --mode randwrite --block-size 64Ki

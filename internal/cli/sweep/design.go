@@ -22,8 +22,8 @@ type design struct {
 }
 
 func (d *design) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or as few separate runs as "+
-		"possible, which prove only large effects")
+	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session, in which settings are switched or pools are loaded in turn, and whose verdict holds only "+
+		"for these pools, in this hour; or as few separate runs as possible, which prove only large effects")
 	flags.StringVar(&d.name, "design", "auto", "auto, blocks or interleaved: compare runs of each configuration, or switch settings under a running load; auto switches where that is possible")
 }
 
