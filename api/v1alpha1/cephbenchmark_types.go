@@ -98,10 +98,17 @@ type CephBenchmarkList struct {
 // +kubebuilder:validation:XValidation:message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate
 //    or Abort, or pause scrubs in a CephTuningSweep",
 //   rule="self.quiescence.scrub != 'Pause'"
-// +kubebuilder:validation:XValidation:message="otherTargets and template.target must be scratch pools: a CephTuningSweep
-//    sets otherTargets, so leave it out",
+// +kubebuilder:validation:XValidation:message="otherTargets and template.target must be scratch pools, or templates of
+//    claims: a CephTuningSweep sets otherTargets, so leave it out",
 //   rule="!has(self.otherTargets) ||
-//      (has(self.template.target.scratchPool) && self.otherTargets.all(t, has(t.scratchPool)))"
+//      (has(self.template.target.scratchPool) && self.otherTargets.all(t, has(t.scratchPool))) ||
+//      (has(self.template.target.persistentVolumeClaim) &&
+//        has(self.template.target.persistentVolumeClaim.template) &&
+//        self.otherTargets.all(t,
+//          has(t.persistentVolumeClaim) &&
+//          has(t.persistentVolumeClaim.template) &&
+//          t.persistentVolumeClaim.template.volumeMode ==
+//            self.template.target.persistentVolumeClaim.template.volumeMode))"
 // +kubebuilder:validation:XValidation:message="template, expectations, quiescence and repetitions are fixed for a
 //    run: change runID in the same edit to run again with the new values",
 //   rule="self.runID != oldSelf.runID ||
@@ -146,8 +153,9 @@ type CephBenchmarkSpec struct {
 	// +required
 	Template BenchmarkTemplate `json:"template"`
 
-	// otherTargets are scratch pools that stand beside template.target. In each window of a session, a
-	// CephTuningSweep makes all clients load one of these targets. Only a CephTuningSweep sets this field.
+	// otherTargets are targets of the same type that stand beside template.target: scratch pools, or claims to be
+	// created. In each window of a session, a CephTuningSweep makes all clients load one of these targets. Only a
+	// CephTuningSweep sets this field.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -185,7 +185,7 @@ func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err er
 // observeClaims checks whether the target may use or create claims.
 func (r *Reconciler) observeClaims(ctx context.Context, seen *facts) (err error) {
 	if seen.job == nil && !seen.jobLost && !seen.tearingDown() {
-		seen.refused, err = claims.UseOf(seen.benchmark.Namespace, seen.spec.Template).Refusal(ctx, r.Reader, seen.cluster)
+		seen.refused, err = claims.UseOf(seen.benchmark.Namespace, seen.spec.Template, seen.spec.OtherTargets...).Refusal(ctx, r.Reader, seen.cluster)
 	}
 	return err
 }
@@ -373,7 +373,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 	for i, target := range f.spec.OtherTargets {
 		other := f.spec.Template
 		other.Target = target
-		made.Elsewhere = append(made.Elsewhere, workload.Places(f.session.Name, f.cluster.Identities.IO, other, i+1, f.target().CephMajor(), f.datasetBytes, false))
+		made.Elsewhere = append(made.Elsewhere, workload.Places(f.session.Name, f.cluster.Identities.IO, other, i+1, f.target().CephMajor(), f.datasetBytes, f.block))
 	}
 	if f.job == nil {
 		f.roomBytes = f.target().Room(made)

@@ -93,7 +93,7 @@ func severalPoolsOfAUser(w *world) {
 
 func noPoolBesideAPool(w *world) {
 	b := w.parse("b", strings.Replace(oneRandRead, "- {scratchPool: {replicated: {size: 2}, parameters: {pg_num: \"8\"}}}", "- {existingPool: {name: open}}", 1))
-	if err := w.Create(w.t.Context(), b); err == nil || !strings.Contains(err.Error(), "otherTargets and template.target must be scratch pools") {
+	if err := w.Create(w.t.Context(), b); err == nil || !strings.Contains(err.Error(), "otherTargets and template.target must be scratch pools, or templates of claims") {
 		w.t.Errorf("%v: want a refusal", err)
 	}
 }

@@ -46,10 +46,11 @@ func (r *Reconciler) targets(ctx context.Context, seen pass) (session.Treatments
 }
 
 // standing returns a function that returns an error unless the pool of a target still is the same, as specified. Targets
-// that are only loads leave nothing in Ceph, so they stand for as long as the sweep holds the lock.
+// that are only loads leave nothing in Ceph, so they stand for as long as the sweep holds the lock. The claims of a pod stand
+// for as long as the pod.
 func (r *Reconciler) standing(ctx context.Context, seen pass) (func(ctx context.Context, target int) error, error) {
 	all := seen.child.Spec.Targets()
-	if len(all) == 1 {
+	if len(all) == 1 || all[0].ScratchPool == nil {
 		return func(context.Context, int) error { return nil }, nil
 	}
 	connection, err := r.connect(ctx, seen)

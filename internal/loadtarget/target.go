@@ -24,7 +24,7 @@ import (
 // Target is the target of a session, as far as it is known.
 type Target struct {
 	Template *v1alpha1.BenchmarkTemplate
-	// Elsewhere has the targets that stand beside that of the template. With any, all targets are scratch pools.
+	// Elsewhere has the targets that stand beside that of the template, of the same type.
 	Elsewhere  []v1alpha1.Target
 	Quiescence v1alpha1.Quiescence
 	Now        time.Time

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -9,11 +10,18 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// These are the paths in a client's pod at which a claim appears: a directory for a file system, or a device.
-const (
-	DirectoryPath = "/data"
-	DevicePath    = "/dev/cephtune"
-)
+// DirectoryPath returns the path in a client's pod at which the claim of a target appears, if it has a file system.
+func DirectoryPath(number int) string { return numbered("/data", number) }
+
+// DevicePath returns the path in a client's pod at which the claim of a target appears, if it is a block device.
+func DevicePath(number int) string { return numbered("/dev/cephtune", number) }
+
+func numbered(path string, number int) string {
+	if number == 0 {
+		return path
+	}
+	return fmt.Sprintf("%s-%d", path, number)
+}
 
 // Places returns the place of each client of a session in the template's target, which has the given number. Everything that the clients create has a name that
 // begins with the parameter owner, or is in a RADOS namespace with such a name. For some objects,
@@ -40,9 +48,9 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, number, c
 		common.Pool, common.DataPool = string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)
 		common.Image = place.ImageOf(target.ExistingPool.Image)
 	case block:
-		common.Device = DevicePath
+		common.Device = DevicePath(number)
 	case target.PersistentVolumeClaim != nil:
-		common.Directory = DirectoryPath
+		common.Directory = DirectoryPath(number)
 	}
 	common.Image.RolledBack = template.InitialState == v1alpha1.InitialStateRollback
 	places := make([]place.Place, common.Clients)

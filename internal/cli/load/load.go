@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // Flags holds the flags that describe one phase and its target.
@@ -270,6 +271,25 @@ func (l *Flags) Classes() *v1alpha1.Parameter {
 func FewestRuns(s *v1alpha1.Strategy) {
 	const fewest = 3
 	s.Design, s.Blocks, s.ConfirmationBlocks = v1alpha1.DesignBlocks, v1alpha1.Blocks{Min: fewest, Max: fewest}, fewest
+}
+
+// NotInterleaved returns the first reason why a sweep cannot compare its configurations in windows of one load; "" if it can.
+// It assumes that the administrator permits switching, because only the operator's plan shows whether that is so.
+func NotInterleaved(spec *v1alpha1.CephTuningSweepSpec) string {
+	permitted := sweepspec.Facts{MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }, MaySwitchPools: true}
+	if reasons := sweepspec.NotInterleaved(spec, permitted); len(reasons) > 0 {
+		return reasons[0]
+	}
+	return ""
+}
+
+// Quick makes a sweep decide in minutes: in one session of windows, or else with the fewest runs.
+func Quick(spec *v1alpha1.CephTuningSweepSpec) {
+	if NotInterleaved(spec) != "" {
+		FewestRuns(&spec.Strategy)
+		return
+	}
+	spec.Strategy.Design, spec.Strategy.Interleaved.Sessions = v1alpha1.DesignInterleaved, 1
 }
 
 // Scratch reports whether a scratch pool is created for the load.

@@ -118,7 +118,8 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
 	o.load.Add(cmd, usualDuration)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
-	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class with as few runs as possible, which prove only large differences")
+	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class in minutes: one load goes to volumes of each in turn, and the verdict holds only for these volumes, in this "+
+		"hour; or, if the load cannot, as few runs as possible, which prove only large differences")
 	o.gate.addFlags(flags)
 	o.AddFlags(cmd, verdicts())
 }
@@ -217,17 +218,17 @@ func (o *options) fromFlags(ctx context.Context, c client.Client, errOut io.Writ
 		return nil, err
 	}
 	if classes := o.load.Classes(); classes != nil {
-		var strategy v1alpha1.Strategy
-		if o.quick {
-			load.FewestRuns(&strategy)
-		}
-		return &v1alpha1.CephTuningSweep{
+		s := &v1alpha1.CephTuningSweep{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},
 			Spec: v1alpha1.CephTuningSweepSpec{
-				ClusterRef: ref, Template: template, Parameters: []v1alpha1.Parameter{*classes}, Strategy: strategy,
+				ClusterRef: ref, Template: template, Parameters: []v1alpha1.Parameter{*classes},
 				Objective: v1alpha1.Objective{MetricReference: v1alpha1.MetricReference{Phase: template.Phases[0].Name, Metric: o.load.Figure()}},
 			},
-		}, nil
+		}
+		if o.quick {
+			load.Quick(&s.Spec)
+		}
+		return s, nil
 	}
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},

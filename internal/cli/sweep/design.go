@@ -8,7 +8,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/load"
-	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // design has the flags that say how configurations are compared.
@@ -58,16 +57,13 @@ func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	case wanted == v1alpha1.DesignBlocks, wanted == v1alpha1.DesignAuto && !d.quick:
 		return nil
 	}
-	permitted := sweepspec.Facts{MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }, MaySwitchPools: true}
-	reasons := sweepspec.NotInterleaved(spec, permitted)
+	reason := load.NotInterleaved(spec)
 	switch {
-	case len(reasons) == 0 && d.quick:
-		strategy.Design, strategy.Interleaved.Sessions = v1alpha1.DesignInterleaved, 1
-	case len(reasons) > 0 && wanted == v1alpha1.DesignInterleaved:
-		return exit.UsageErrorf("--design interleaved is not possible: %s Use --design blocks, which compares separate runs", reasons[0])
-	case len(reasons) > 0:
-		d.notSwitched = reasons[0]
-		load.FewestRuns(strategy)
+	case reason != "" && wanted == v1alpha1.DesignInterleaved:
+		return exit.UsageErrorf("--design interleaved is not possible: %s Use --design blocks, which compares separate runs", reason)
+	case d.quick:
+		load.Quick(spec)
+		d.notSwitched = reason
 	}
 	return nil
 }
@@ -88,7 +84,7 @@ func (d *design) hint(plan *v1alpha1.SweepPlan) string {
 	case d.quick && plan.Sessions == 0:
 		text := "--quick plans as few runs as possible. They prove only large effects: see the smallest effect."
 		if d.notSwitched != "" {
-			text += " Settings are not switched under a running load: " + d.notSwitched
+			text += " Windows under one load are not possible: " + d.notSwitched
 		}
 		return text + "\n"
 	case plan.Sessions > 1:

@@ -14,6 +14,7 @@ import (
 func BackgroundJobOf(j Spec) *batchv1.Job {
 	spec := j.Spec.Template.BackgroundLoad
 	j.Spec = *j.Spec.DeepCopy()
+	j.Spec.OtherTargets = nil
 	clients := &j.Spec.Template.Clients
 	clients.Count, clients.Spread, clients.Nodes, clients.Resources = 1, v1alpha1.SpreadNone, spec.Nodes, spec.Resources
 	session := j.Session.Name

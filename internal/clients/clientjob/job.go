@@ -4,6 +4,7 @@
 package clientjob
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"strconv"
@@ -210,14 +211,24 @@ func (j Spec) client() corev1.Container {
 	if j.Digest != "" {
 		c.Command = append(c.Command, digestFlag+j.Digest)
 	}
-	switch {
-	case j.Spec.Template.Target.PersistentVolumeClaim == nil:
-	case j.Block:
-		c.VolumeDevices = []corev1.VolumeDevice{{Name: "claim", DevicePath: workload.DevicePath}}
-	default:
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "claim", MountPath: workload.DirectoryPath})
+	for number, target := range j.Spec.Targets() {
+		switch {
+		case target.PersistentVolumeClaim == nil:
+		case j.Block:
+			c.VolumeDevices = append(c.VolumeDevices, corev1.VolumeDevice{Name: claimName(number), DevicePath: workload.DevicePath(number)})
+		default:
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: claimName(number), MountPath: workload.DirectoryPath(number)})
+		}
 	}
 	return c
+}
+
+// claimName returns the name of the volume with the claim of a target.
+func claimName(number int) string {
+	if number == 0 {
+		return "claim"
+	}
+	return fmt.Sprintf("claim-%d", number)
 }
 
 // resources returns equal requests and limits for every container, because the QoS class Guaranteed
@@ -238,8 +249,10 @@ func (j Spec) volumes() []corev1.Volume {
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}},
 		{Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: j.Secret, DefaultMode: &mode}}},
 	}
-	if claim := j.Spec.Template.Target.PersistentVolumeClaim; claim != nil {
-		volumes = append(volumes, corev1.Volume{Name: "claim", VolumeSource: claimOf(*claim, Labels(j.Session))})
+	for number, target := range j.Spec.Targets() {
+		if claim := target.PersistentVolumeClaim; claim != nil {
+			volumes = append(volumes, corev1.Volume{Name: claimName(number), VolumeSource: claimOf(*claim, Labels(j.Session))})
+		}
 	}
 	return volumes
 }

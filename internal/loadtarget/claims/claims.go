@@ -81,9 +81,14 @@ type Use struct {
 	Volumes []settings.Volumes
 }
 
-// UseOf returns what a benchmark of the template does with claims.
-func UseOf(namespace string, template v1alpha1.BenchmarkTemplate) Use {
+// UseOf returns what a benchmark of the template does with claims. It may have other targets besides that of the template.
+func UseOf(namespace string, template v1alpha1.BenchmarkTemplate, others ...v1alpha1.Target) Use {
 	use := Use{Volumes: settings.VolumesOf(template)}
+	for _, target := range others {
+		other := template
+		other.Target, other.BackgroundLoad = target, nil
+		use.Volumes = append(use.Volumes, settings.VolumesOf(other)...)
+	}
 	if target := template.Target.PersistentVolumeClaim; target != nil && target.ClaimName != "" {
 		use.Existing = types.NamespacedName{Namespace: namespace, Name: target.ClaimName}
 	}
