@@ -181,6 +181,11 @@ func (l *Flags) checkVolume() error {
 	return nil
 }
 
+// PreferFio makes Check choose fio if no flag sets the engine or the mode.
+func (l *Flags) PreferFio() {
+	l.fioFlag = l.fioFlag || l.engine == "" && l.mode == ""
+}
+
 // choose sets the engine and the mode if no flag sets them.
 func (l *Flags) choose(needsFio bool) {
 	// rados bench reads whole objects: random reads of 4 KiB would first need millions of objects of that size. An image

@@ -58,7 +58,8 @@ runs. This is a session. Several sessions, each on a new pool, give a verdict th
 the cluster. With --quick it takes one session: minutes instead of an hour, and the verdict holds
 only for this pool, in this hour. Values of pg_num, of redundancy, of other options of scratch pools
 and of depth are compared by separate runs. With --quick they stand at once, and one load of fio
-(a random pattern without a rate) goes to each in turn: the verdict then holds for these pools.
+(a random pattern without a rate; randwrite by default) goes to each in turn: the verdict then holds
+for these pools.
 Other sweeps, such as over StorageClasses, compare runs of each configuration. With --quick they
 make as few runs as possible, which prove only large effects.
 
@@ -85,7 +86,7 @@ const examples = `  # Which mClock profile is best for this load?
   %[1]s --storage-class rook-ceph-block,local-nvme -n cephtune-bench --mode randread --block-size 4Ki --quick
 
   # How many placement groups? In minutes: pools with each number stand at once
-  kubectl cephtune sweep pg_num=8,16,64 --baseline pg_num=32 -n cephtune-bench --mode randwrite --block-size 4Ki --quick
+  kubectl cephtune sweep pg_num=8,16,64 --baseline pg_num=32 -n cephtune-bench --quick
 
   # Three copies, or four data and two coding chunks?
   %[1]s redundancy=4+2 -n cephtune-bench --replicas 3 --engine fio --mode randwrite --block-size 64Ki
@@ -163,6 +164,9 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	args, err := o.Check(args, words.SweepVerdicts())
 	if err != nil {
 		return err
+	}
+	if o.design.quick && o.design.wanted() != v1alpha1.DesignBlocks && o.load.Scratch() && variesPool(args) {
+		o.load.PreferFio() // Only fio can load several pools in turn.
 	}
 	if err := o.checkObjective(); err != nil {
 		return err

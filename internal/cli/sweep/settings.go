@@ -121,6 +121,15 @@ func poolOptions() []string {
 	}
 }
 
+// variesPool reports whether any of the arguments names an option of a pool, or redundancy.
+func variesPool(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		plain, _ := sweepspec.Plain(name)
+		return plain.Redundancy != nil || slices.Contains(poolOptions(), name)
+	})
+}
+
 // workload returns the field of the load that a word names; "" if the engine has no such field. It
 // returns false if the word names no field of the load.
 func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
