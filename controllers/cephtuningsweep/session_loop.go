@@ -199,13 +199,13 @@ func (p loopPlan) runSession(ctx context.Context, l *loop) {
 	samples.Go(func() { p.quiet.run(sampling) })
 	defer samples.Wait()
 	defer stop()
-	l.evidence.Record, l.failure = session.Run(ctx, p.plan, p.compared, func(ctx context.Context, record session.Record) (enough bool, err error) {
+	l.evidence.Record, l.failure = session.Run(ctx, p.plan, p.compared, func(ctx context.Context, record session.Record) (next session.Next, err error) {
 		if err := p.hear(ctx, gathered, record); err != nil {
-			return false, err
+			return next, err
 		}
 		evidence, err := gathered.Evidence(record, p.quiet.disturbed(record.Began))
 		if err != nil {
-			return false, err // l.evidence stays as it was after the previous call.
+			return next, err // l.evidence stays as it was after the previous call.
 		}
 		l.evidence = evidence
 		return p.enough(evidence, l)
@@ -286,18 +286,18 @@ func (p loopPlan) hearOnce(ctx context.Context, collector *session.Collector, re
 
 // enough reports whether the session has enough data. It judges the clients' figures only at the planned
 // looks.
-func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
+func (p loopPlan) enough(e session.Evidence, l *loop) (session.Next, error) {
 	pairs, err := e.Pairs()
 	if err != nil {
-		return false, err
+		return session.Next{}, err
 	}
 	now := p.paceAt(pairs, e.Record.End)
 	now.ratio = p.ratioSoFar(e)
 	l.advance(now)
-	spent := e.WrittenBytes(p.writes) >= p.bytes // The budget for writes is used up, so the session ends with the data that it has.
+	spent := session.Next{Enough: e.WrittenBytes(p.writes) >= p.bytes} // The budget for writes is used up, so the session ends with the data that it has.
 	if !p.question.Quick {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
-		return spent || pairs >= p.pairs, nil
+		return session.Next{Enough: spent.Enough || pairs >= p.pairs}, nil
 	}
 	if due, err := e.AtLook(p.question); err != nil || !due {
 		return spent, err
@@ -308,14 +308,17 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	}
 	found, err := session.Judge(p.question, []session.Summary{summary}, nil)
 	if err != nil {
-		return false, err
+		return session.Next{}, err
 	}
-	text, decided := fmt.Sprintf("%d pairs", pairs), true
+	text, next := fmt.Sprintf("%d pairs", pairs), session.Next{}
 	for i, f := range found {
 		a := f.Assessment
 		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
-		decided = decided && sweepspec.Decided(f)
+		if sweepspec.Decided(f) || e.Record.HasLeft(i+1) {
+			next.Decided = append(next.Decided, i+1)
+		}
 	}
 	l.saw(text)
-	return spent || decided || pairs >= p.question.LastLook, nil
+	next.Enough = spent.Enough || len(next.Decided) == len(found) || pairs >= p.question.LastLook || sweepspec.WinnerKnown(p.question, found)
+	return next, nil
 }

@@ -94,6 +94,15 @@ func comparedPools(w *world) {
 	if calls := len(w.ceph.Calls("SetPoolOption")); calls > 0 {
 		w.t.Errorf("%d options of pools were set", calls)
 	}
+	w.load.mu.Lock()
+	defer w.load.mu.Unlock()
+	var windows [3]int
+	for _, aim := range w.load.aims {
+		windows[aim.Target]++
+	}
+	if windows[1] == windows[2] || max(windows[1], windows[2]) != windows[0] || min(windows[1], windows[2]) < 8 {
+		w.t.Errorf("%v windows: want the candidate that is decided first to leave", windows)
+	}
 }
 
 func killedWhilePoolsStand(w *world) {
@@ -128,7 +137,9 @@ func poolsThatDoNotFit(w *world) {
 }
 
 func capsOfOnePool(w *world) {
-	w.rook.set(func(f *fakeRook) { f.osdCaps = "profile rbd pool=cephtune-scratch, profile rbd pool=cephtune-scratch-data" })
+	w.rook.set(func(f *fakeRook) {
+		f.osdCaps = "profile rbd pool=cephtune-scratch, profile rbd pool=cephtune-scratch-data"
+	})
 	w.wantBlocks(w.create("pools", poolsSpec), "The osd caps of CephClient")
 }
 

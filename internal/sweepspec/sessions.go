@@ -267,6 +267,15 @@ func Decided(f session.Finding) bool {
 	return true
 }
 
+// WinnerKnown reports whether a session need not continue: see [switchback.Question.BestIsKnown].
+func WinnerKnown(q session.Question, all []session.Finding) bool {
+	findings := make([]switchback.Finding, len(all))
+	for i, f := range all {
+		findings[i] = f.Finding
+	}
+	return q.BestIsKnown(findings, func(i int) bool { return all[i].Wins() }, func(i int) bool { return Decided(all[i]) })
+}
+
 // rankOf returns the rank of a candidate. Winners have the highest rank, and candidates that break a
 // constraint the lowest.
 func rankOf(f session.Finding) int {

@@ -3,6 +3,7 @@ package sweepspec
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,7 @@ func NewSessionTrial(number int, long bool, summary session.Summary, ok bool, er
 	switch {
 	case err != nil:
 		return InvalidSession(number, v1alpha1.TrialFailed, cost), err.Error()
-	case !ok || summary.Objective[0].Blocks < leastBlocks(long):
+	case !ok || slices.ContainsFunc(summary.Objective, func(e switchback.Entry) bool { return e.Blocks < leastBlocks(long) }):
 		return InvalidSession(number, v1alpha1.TrialTooShort, cost), "too few of its windows count"
 	case summary.Objective[0].Invalid: // The entries of a session are all invalid, or none is.
 		return InvalidSession(number, v1alpha1.TrialUneven, cost), "windows of one setting were invalid more often than chance allows"

@@ -6,6 +6,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/design/switchback"
@@ -34,12 +35,47 @@ type Record struct {
 	Began    time.Time           `json:"began"`
 	Switches []switchback.Switch `json:"switches"`
 	End      time.Duration       `json:"endNanoseconds"`
+	// Left has the candidates that were decided before the session ended. Later blocks have no windows of them.
+	Left []Leave `json:"left,omitempty"`
 	// Invalid says why the session does not count; "" if it counts.
 	Invalid string `json:"void,omitempty"`
 }
 
-// Look is called after each complete block. It returns true if the session can end.
-type Look func(ctx context.Context, record Record) (enough bool, err error)
+// Leave says that a candidate has no windows after the given number of blocks.
+type Leave struct {
+	Candidate int `json:"candidate"`
+	Blocks    int `json:"blocks"`
+}
+
+// HasLeft reports whether a candidate has left.
+func (r Record) HasLeft(candidate int) bool {
+	return slices.ContainsFunc(r.Left, func(l Leave) bool { return l.Candidate == candidate })
+}
+
+// Order returns the blocks of a plan without the windows of candidates that have left.
+func (r Record) Order(p Plan) []switchback.Block {
+	if len(r.Left) == 0 {
+		return p.Order
+	}
+	all := make([]switchback.Block, len(p.Order))
+	for i, block := range p.Order {
+		all[i] = slices.DeleteFunc(slices.Clone(block), func(treatment int) bool {
+			return slices.ContainsFunc(r.Left, func(l Leave) bool { return l.Candidate == treatment && l.Blocks <= i })
+		})
+	}
+	return all
+}
+
+// Look is called after each complete block. It returns what follows from the session so far.
+type Look func(ctx context.Context, record Record) (Next, error)
+
+// Next says how a session goes on.
+type Next struct {
+	// Enough says that the session can end.
+	Enough bool
+	// Decided has the candidates that need no more windows.
+	Decided []int
+}
 
 // Run applies the treatments in the order of a plan. The baseline must be applied when Run starts. Run ends after the
 // last block, or after a look that returns true. It also ends after an error of Try, of Switch, of Holds or of a
@@ -51,9 +87,9 @@ func Run(ctx context.Context, p Plan, all Treatments, look Look) (Record, error)
 	}
 	r := Record{Began: time.Now()}
 	treatment := switchback.Baseline
-	for _, block := range p.Order {
+	for i := range p.Order {
 		first := len(r.Switches)
-		for _, next := range block {
+		for _, next := range r.Order(p)[i] {
 			if err := r.window(ctx, p, all, treatment, next); err != nil {
 				return r.invalid(err)
 			}
@@ -61,12 +97,17 @@ func Run(ctx context.Context, p Plan, all Treatments, look Look) (Record, error)
 		}
 		proveBlock(r.Switches[first:])
 		r.End = time.Since(r.Began)
-		enough, err := look(ctx, r)
+		next, err := look(ctx, r)
 		if err != nil {
 			return r.invalid(err)
 		}
-		if enough {
+		if next.Enough {
 			break
+		}
+		for _, candidate := range next.Decided {
+			if !r.HasLeft(candidate) {
+				r.Left = append(r.Left, Leave{Candidate: candidate, Blocks: i + 1})
+			}
 		}
 	}
 	if err := all.Holds(ctx, treatment); err != nil {

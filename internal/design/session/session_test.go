@@ -89,7 +89,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 	var e Evidence
 	var found Finding
 	gathered := NewCollector(p, 2, nil)
-	record, failure := Run(ctx, p, c, func(_ context.Context, record Record) (bool, error) {
+	record, failure := Run(ctx, p, c, func(_ context.Context, record Record) (Next, error) {
 		began := record.Began.Add(-5 * time.Second) // The load has been running for a while.
 		for client := range 2 {
 			rows := load(record, ratio)[gathered.Next(client):]
@@ -98,20 +98,20 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 				rows[i].ToNanoseconds += int64(5 * time.Second)
 			}
 			if err := gathered.Add(client, rows, began.Add(-time.Millisecond), began.Add(time.Millisecond)); err != nil {
-				return false, err
+				return Next{}, err
 			}
 		}
 		if e, err = gathered.Evidence(record, nil); err != nil {
-			return false, err
+			return Next{}, err
 		}
 		if due, err := e.AtLook(q); err != nil || !due {
-			return false, err
+			return Next{}, err
 		}
 		var err error
 		if found, err = verdict(e, q); err != nil {
-			return false, err
+			return Next{}, err
 		}
-		return found.Verdict != stats.Inconclusive, nil
+		return Next{Enough: found.Verdict != stats.Inconclusive}, nil
 	})
 	if e.Record = record; failure == nil && record.Invalid != "" || failure != nil && failure.Error() != record.Invalid {
 		t.Errorf("the session ended with %v, and is invalid because %q", failure, record.Invalid)
@@ -230,12 +230,12 @@ func settled(t *testing.T, number int) (e Evidence) {
 		t.Fatal(err)
 	}
 	gathered := NewCollector(p, 1, nil)
-	record, _ := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, record Record) (bool, error) {
+	record, _ := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, record Record) (Next, error) {
 		if err := gathered.Add(0, takesItsTime(record, gathered.Next(0)), record.Began.Add(-time.Millisecond), record.Began.Add(time.Millisecond)); err != nil {
-			return false, err
+			return Next{}, err
 		}
 		e, err = gathered.Evidence(record, nil)
-		return false, err
+		return Next{}, err
 	})
 	e.Record = record
 	return e

@@ -117,13 +117,13 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		ended <- err
 	}()
 	gathered := NewCollector(p, 1, nil)
-	record, err := Run(t.Context(), p, s, func(_ context.Context, record Record) (bool, error) {
+	record, err := Run(t.Context(), p, s, func(_ context.Context, record Record) (Next, error) {
 		for range 40 { // The controller waits, too.
 			s.mu.Lock()
 			rows := s.rows[gathered.Next(0):]
 			s.mu.Unlock()
 			if err := gathered.Add(0, rows, s.began, s.began); err != nil {
-				return false, err
+				return Next{}, err
 			}
 			if gathered.Reaches(0, record) {
 				break
@@ -132,18 +132,18 @@ func (s *stalling) measure(t *testing.T, q Question) (e Evidence, found *Finding
 		}
 		var err error
 		if e, err = gathered.Evidence(record, nil); err != nil {
-			return false, err
+			return Next{}, err
 		}
 		if pairs, err = e.Pairs(); err != nil {
-			return false, err
+			return Next{}, err
 		}
 		due, err := e.AtLook(q)
 		if err != nil || !due {
-			return len(record.Switches) >= 60, err
+			return Next{Enough: len(record.Switches) >= 60}, err
 		}
 		judged, err := verdict(e, q)
 		found = &judged
-		return found.Verdict != stats.Inconclusive || len(record.Switches) >= 60, err
+		return Next{Enough: found.Verdict != stats.Inconclusive || len(record.Switches) >= 60}, err
 	})
 	stop()
 	if failure := errors.Join(err, <-ended); failure != nil {

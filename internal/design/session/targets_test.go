@@ -95,18 +95,18 @@ func (a *aimed) compare(t *testing.T) (e Evidence, found Finding, failure error)
 	}
 	p, a.began = p.WithTargets(), time.Now()
 	gathered := NewCollector(p, 1, nil)
-	record, failure := Run(t.Context(), p, &Targets{Count: 2, Aim: a.aim, Stands: a.stands}, func(_ context.Context, record Record) (bool, error) {
+	record, failure := Run(t.Context(), p, &Targets{Count: 2, Aim: a.aim, Stands: a.stands}, func(_ context.Context, record Record) (Next, error) {
 		if err := gathered.Add(0, a.rows()[gathered.Next(0):], a.began, a.began); err != nil {
-			return false, err
+			return Next{}, err
 		}
 		if e, err = gathered.Evidence(record, nil); err != nil {
-			return false, err
+			return Next{}, err
 		}
 		if due, err := e.AtLook(q); err != nil || !due {
-			return false, err
+			return Next{}, err
 		}
 		found, err = verdict(e, q)
-		return found.Verdict != stats.Inconclusive, err
+		return Next{Enough: found.Verdict != stats.Inconclusive}, err
 	})
 	e.Record = record
 	return e, found, failure

@@ -135,7 +135,7 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 		return switchback.Session{}, false, err
 	}
 	s := switchback.Session{
-		Number: e.Plan.Number, Seed: e.Plan.Seed, Candidates: e.Plan.Candidates, Order: e.Plan.Order, Windows: windows,
+		Number: e.Plan.Number, Seed: e.Plan.Seed, Candidates: e.Plan.Candidates, Order: e.Record.Order(e.Plan), Windows: windows,
 		Faults: e.faults(covered), Long: e.Plan.Long,
 	}
 	if !q.Quick {
@@ -190,7 +190,7 @@ func (e Evidence) counted() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return counts(e.Plan.Order, e.faults(covered)), nil
+	return counts(e.Record.Order(e.Plan), e.faults(covered)), nil
 }
 
 func counts(order []switchback.Block, faults []bool) (after []int) {

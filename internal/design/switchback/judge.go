@@ -205,20 +205,42 @@ func (q Question) judgeShort(entries []Entry) ([]Finding, error) {
 	return findings, nil
 }
 
+// BestIsKnown reports whether a candidate wins, and the intervals of undecided candidates exclude that one of them is better than
+// the best winner seems to be. Then a session can end: it says which candidate to take, and leaves others Inconclusive.
+func (q Question) BestIsKnown(found []Finding, wins, decided func(int) bool) bool {
+	best, hopes := math.Inf(-1), math.Inf(-1)
+	for i, f := range found {
+		at, low, high := math.Log(f.Assessment.Ratio), math.Log(f.Assessment.Interval.Low), math.Log(f.Assessment.Interval.High)
+		if q.Criteria.Direction == stats.LowerIsBetter {
+			at, high = -at, -low
+		}
+		switch {
+		case wins(i):
+			best = max(best, at)
+		case !decided(i):
+			hopes = max(hopes, high)
+		}
+	}
+	return hopes < best
+}
+
 // short returns a candidate's effect in its session of short windows, with the p-values of the randomisation
 // test. Its noise is the variation between blocks.
 func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.PValues, error) {
-	entries = validEntries(entries, candidate)
-	if len(entries) == 0 {
+	own := validEntries(entries, candidate)
+	if len(own) == 0 {
 		return stats.Contrast{Paired: true}, stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, nil
 	}
-	e := entries[0]
+	e := own[0]
 	pairs := e.Blocks
 	if q.Candidates == 1 {
 		pairs *= 2
 	}
-	if len(entries) > 1 || q.Quick && !slices.Contains(QuickLooks(q.LastLook), pairs) {
-		return stats.Contrast{}, stats.PValues{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(entries))
+	// A candidate that was decided at a look has left, so it has fewer blocks than others. A disturbance that is known only
+	// later may take one of them away. All looks have the same level, so any number of pairs is judged like a look then.
+	left := slices.ContainsFunc(entries, func(other Entry) bool { return !other.Invalid && other.Blocks > e.Blocks })
+	if len(own) > 1 || q.Quick && !left && !slices.Contains(QuickLooks(q.LastLook), pairs) {
+		return stats.Contrast{}, stats.PValues{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(own))
 	}
 	return e.contrast(), e.P, nil
 }

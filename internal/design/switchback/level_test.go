@@ -122,7 +122,8 @@ func (w world) familyRate(t *testing.T, seed uint64, n int, q Question, effects 
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
 	for range n {
-		for i, f := range w.several(t, q, effects) {
+		found, _ := w.several(t, q, effects)
+		for i, f := range found {
 			if slices.Contains(wrong, f.Assessment.Verdict) && (!butFirst || i > 0) {
 				rate += 1 / float64(n)
 				break
@@ -132,18 +133,24 @@ func (w world) familyRate(t *testing.T, seed uint64, n int, q Question, effects 
 	return rate
 }
 
-// several plays a session of several candidates up to the look at which all are decided. Its entries lack
-// permutation tests, so the error rates are upper bounds.
-func (w *world) several(t *testing.T, q Question, effects []float64) (found []Finding) {
+// several plays a session of several candidates up to the look at which all are decided, or the best is known. Who is decided
+// leaves, and keeps the entry of that look. Its entries lack permutation tests, so the error rates are upper bounds.
+func (w *world) several(t *testing.T, q Question, effects []float64) (found []Finding, windows int) {
 	t.Helper()
 	whole := w.severalSession(t, q.Candidates, q.LastLook, effects)
+	entries, left, before := make([]Entry, q.Candidates), make([]bool, q.Candidates), 0
+	undecided := func(f Finding) bool { return f.Assessment.Verdict == stats.Inconclusive }
 	for _, look := range QuickLooks(q.LastLook) {
 		blocks, err := whole.firstPairs(look).blocks()
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries := make([]Entry, q.Candidates)
+		windows += look - before // of the baseline
 		for c := range entries {
+			if left[c] {
+				continue
+			}
+			windows += look - before
 			k, err := effectOf(blocks, c+1)
 			if err != nil {
 				t.Fatal(err)
@@ -153,11 +160,45 @@ func (w *world) several(t *testing.T, q Question, effects []float64) (found []Fi
 		if found, err = Judge(q, entries, nil); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Assessment.Verdict == stats.Inconclusive }) {
+		for c := range left {
+			left[c] = left[c] || !undecided(found[c])
+		}
+		before = look
+		known := q.BestIsKnown(found, func(i int) bool { return found[i].Assessment.Verdict == stats.Superior }, func(i int) bool { return left[i] })
+		if !slices.Contains(left, false) || known {
 			break
 		}
 	}
-	return found
+	return found, windows
+}
+
+// One of four candidates is better than the baseline, and the others equal it. This measures how often it wins, and how long
+// that takes with windows of ten seconds and two for each switch.
+func TestSimulatedRace(t *testing.T) {
+	n := 60
+	if long() {
+		n *= 50
+	}
+	for i, w := range slices.Concat(worlds(), recorded()) {
+		for _, first := range []float64{1.05, 1.10, 1.25} {
+			q := question(true, 0)
+			q.Candidates, q.LastLook = 4, LastLook
+			w.rng = rand.New(rand.NewPCG(2026, uint64(700+i)))
+			won, minutes := 0.0, 0.0
+			for range n {
+				found, windows := w.several(t, q, []float64{0, math.Log(first), 0, 0, 0})
+				if found[0].Assessment.Verdict == stats.Superior {
+					won++
+				}
+				minutes += float64(windows) * 12 / 60
+			}
+			won, minutes = won/float64(n), minutes/float64(n)
+			t.Logf("%-10s %.2f among four: wins in %3.0f%%, windows take %4.1f min of %.0f", w.name, first, 100*won, minutes, float64(5*LastLook*12)/60)
+			if w.name == "typical" && first == 1.10 && (won < 0.9 || minutes > 30) {
+				t.Errorf("%.2f wins in %.0f%%, after %.1f min", first, 100*won, minutes)
+			}
+		}
+	}
 }
 
 // severalSession plays a session of several candidates, or of one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -111,14 +112,20 @@ func (s Session) entries(summarise func([]block, int) (Entry, error)) ([]Entry, 
 	invalid := s.Long == 0 && s.faultsDiffer() || len(blocks) < least
 	entries := make([]Entry, len(candidates))
 	for i, candidate := range candidates {
-		if !invalid {
-			if entries[i], err = summarise(blocks, candidate); err != nil {
+		own := with(candidate, blocks)
+		if !invalid && len(own) >= least {
+			if entries[i], err = summarise(own, candidate); err != nil {
 				return nil, err
 			}
 		}
-		entries[i].Candidate, entries[i].Blocks, entries[i].Invalid = candidate, len(blocks), invalid
+		entries[i].Candidate, entries[i].Blocks, entries[i].Invalid = candidate, len(own), invalid || len(own) < least
 	}
 	return entries, nil
+}
+
+// with returns the blocks that have a window of a candidate. A candidate that is decided leaves a session before its end.
+func with(candidate int, blocks []block) []block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b block) bool { return !slices.Contains(b.order, candidate) })
 }
 
 // estimate is a logarithm with its standard deviation between blocks.
