@@ -83,15 +83,24 @@ func (f facts) proven() int {
 // configurationToProve returns the index of the configuration to prove next: first the candidates, then the baseline,
 // with which each session begins.
 func (f facts) configurationToProve() int {
-	all := len(f.design.Configurations())
+	all := f.provable()
 	return (min(f.proven(), all-1) + 1) % all
+}
+
+// provable returns how many configurations are applied and proven before a session. If the session aims clients, these
+// configurations are all the same to Ceph.
+func (f facts) provable() int {
+	if f.sessions.Aims() {
+		return 1
+	}
+	return len(f.design.Configurations())
 }
 
 // allProven reports whether all configurations were applied and proven, and these proofs are still
 // valid.
 func (f facts) allProven() bool {
 	mayBe := f.memory.engine != nil || f.cluster.Identities.Tuner == "" // Without a tuner, there is nothing to prove.
-	return mayBe && f.proven() >= len(f.design.Configurations())
+	return mayBe && f.proven() >= f.provable()
 }
 
 // observeSessions adds the configuration to prove to the decision, and the day of the next session. Before a session,

@@ -24,6 +24,7 @@ const (
 	askTime      = 10 * time.Second        // to find in five polls that the cluster has settled, and to prove the values
 	settleFor    = 30 * time.Second        // the default of guardrails.settleFor
 	poolTime     = 30 * time.Second        // to create and remove a scratch pool
+	morePoolTime = 5 * time.Second         // for each further pool at the same time
 	pgTime       = 1500 * time.Millisecond // to split or merge one PG of an existing pool
 	placeTime    = 400 * time.Millisecond  // to put one PG on chosen OSDs
 	osdTime      = time.Minute             // to restart one OSD, until all PGs are clean

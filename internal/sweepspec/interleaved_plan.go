@@ -107,12 +107,16 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	}
 	template := sessionTemplate(e.spec)
 	prefill, started := PrefillBytes(template, e.facts.DatasetBytes), e.startOf(template)
-	unmeasured, pair := podsTime+started+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
+	proofs := configurations
+	if aims(e.spec) {
+		proofs = 1
+	}
+	unmeasured, pair := podsTime+started+time.Duration(proofs)*e.settle(), time.Duration(configurations)*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
 		unmeasured += poolTime + e.removal()
 	}
 	if others, err := OtherTargets(e.spec, e.configurations); err == nil { // Another check reports the error.
-		unmeasured += time.Duration(len(others)) * (started + poolTime)
+		unmeasured += time.Duration(len(others)) * (started + morePoolTime)
 		prefill *= int64(1 + len(others))
 	}
 	ramp, restore := Ramp(e.spec), (restoreTime + e.settle()).Round(time.Second)
