@@ -15,7 +15,7 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, p := range spec.Parameters {
 		reason := kindOf(p).notSwitched
-		if aims(spec) {
+		if Aims(spec) {
 			reason = kindOf(p).notAimed
 		}
 		if text := reason(spec, facts); text != "" {
@@ -41,8 +41,8 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	return reasons
 }
 
-// aims reports whether sessions of a sweep aim their clients at standing targets or other loads, and do not change Ceph.
-func aims(spec *Spec) bool {
+// Aims reports whether sessions of a sweep aim their clients at standing targets or other loads, and do not change Ceph.
+func Aims(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return kindOf(p).aims(spec) })
 }
 
@@ -82,7 +82,7 @@ func NotAutomatic(spec *Spec) string {
 		return fmt.Sprintf("The benchmark has %d phases.", len(spec.Template.Measured()))
 	case spec.Template.OSDCaches != "" && spec.Template.OSDCaches != v1alpha1.OSDCachesKeep:
 		return "Caches of OSDs are prepared before each phase."
-	case aims(spec) && s.Interleaved.Sessions != 1:
+	case Aims(spec) && s.Interleaved.Sessions != 1:
 		return "By default, each run is fresh. With sessions: 1, windows compare standing targets."
 	}
 	return ""

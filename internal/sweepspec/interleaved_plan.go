@@ -108,7 +108,7 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	template := sessionTemplate(e.spec)
 	prefill, started := PrefillBytes(template, e.facts.DatasetBytes), e.startOf(template)
 	proofs := configurations
-	if aims(e.spec) {
+	if Aims(e.spec) {
 		proofs = 1
 	}
 	unmeasured, pair := podsTime+started+time.Duration(proofs)*e.settle(), time.Duration(configurations)*(window+switchTime)
@@ -371,12 +371,12 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 }
 
 // Aims reports whether sessions aim their clients at standing targets or other loads, and do not change Ceph.
-func (s *Sessions) Aims() bool { return aims(s.spec) }
+func (s *Sessions) Aims() bool { return Aims(s.spec) }
 
 // OtherTargets returns the targets of the configurations behind the baseline, if they differ from the baseline's: the scratch
 // pools that stand at once in a session.
 func OtherTargets(spec *Spec, configurations []sweep.Configuration) ([]v1alpha1.Target, error) {
-	if !aims(spec) || len(configurations) == 0 {
+	if !Aims(spec) || len(configurations) == 0 {
 		return nil, nil
 	}
 	var all []v1alpha1.Target
@@ -417,7 +417,7 @@ func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
 // MostStanding returns the largest number of scratch pools that may stand at once in a sweep.
 func MostStanding(spec *Spec) int {
 	quick := spec.Strategy.Design == v1alpha1.DesignInterleaved || spec.Strategy.Interleaved.Sessions == 1
-	if spec.Template.Target.ScratchPool == nil || !quick || !aims(spec) {
+	if spec.Template.Target.ScratchPool == nil || !quick || !Aims(spec) {
 		return 1
 	}
 	return 1 + maxSwitched

@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/load"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // design has the flags that say how configurations are compared.
@@ -74,7 +75,11 @@ func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.Swee
 	if wanted := spec.Strategy.Design; wanted == "" || wanted == v1alpha1.DesignAuto || wanted == plan.Design {
 		return ""
 	}
-	return ". Add --design blocks to compare separate runs instead; or the administrator sets switchUnderLoad of the option in the operator config"
+	text := ". Add --design blocks to compare separate runs instead"
+	if sweepspec.Aims(spec) {
+		return text
+	}
+	return text + "; or the administrator sets switchUnderLoad of the option in the operator config"
 }
 
 // hint explains the effect that --quick has, or would have, on this plan; "" if it needs no
