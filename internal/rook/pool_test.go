@@ -1,6 +1,7 @@
 package rook
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,7 +144,12 @@ func (w *world) rookSays(phase string, names ...string) {
 
 func (w *world) wantEnsured(spec v1alpha1.ScratchPool, user objectref.Ref, want bool, wantWhy string) {
 	w.t.Helper()
-	ready, reason, err := w.access.EnsureScratchPools(w.t.Context(), cluster, []v1alpha1.ScratchPool{spec}, ScratchUse{Owner: user}, &ceph.OSDMap{})
+	w.wantAllEnsured([]v1alpha1.ScratchPool{spec}, user, want, wantWhy)
+}
+
+func (w *world) wantAllEnsured(specs []v1alpha1.ScratchPool, user objectref.Ref, want bool, wantWhy string) {
+	w.t.Helper()
+	ready, reason, err := w.access.EnsureScratchPools(w.t.Context(), cluster, specs, ScratchUse{Owner: user}, &ceph.OSDMap{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -378,5 +384,41 @@ func TestPoolThatWasNeverMadeIsReleased(t *testing.T) {
 	w.wantDeleted(owner, without, false, "finalizer was removed")
 	if diff := cmp.Diff([]string{"example.com/own"}, w.pool(settings.ScratchPool).GetFinalizers()); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+}
+
+// The pools of several targets are made and removed together. A pool of another owner with such a name stays.
+func TestScratchPoolsOfSeveralTargets(t *testing.T) {
+	names := func(target int) settings.ScratchNames { return settings.ScratchNamesOf(target) }
+	foreign := object(kindBlockPool, rookNamespace, names(3).Pool)
+	foreign.SetAnnotations(map[string]string{annotationOwnerUID: string(another.UID)})
+	w := newWorld(t, foreign)
+	specs := []v1alpha1.ScratchPool{replicated, erasureCoded, replicated}
+	w.wantAllEnsured(specs, owner, false, "was created")
+	all := []string{names(0).Pool, names(1).Pool, names(1).Data, names(2).Pool}
+	if owned, err := w.access.ScratchPoolsOf(t.Context(), cluster, owner); err != nil || !slices.Equal(owned, all) {
+		t.Errorf("pools %q, %v, want %q", owned, err, all)
+	}
+	w.rookSays("Ready", all[1:]...)
+	w.wantAllEnsured(specs, owner, false, names(0).Pool+` yet (phase "")`)
+	w.rookSays("Ready", all[0])
+	w.wantAllEnsured(specs, owner, true, "")
+	_, _, err := w.access.EnsureScratchPools(t.Context(), cluster, append(specs, replicated), ScratchUse{Owner: owner}, &ceph.OSDMap{})
+	wantReason(t, err, ReasonScratchPoolTaken, names(3).Pool)
+
+	w.wantDeleted(owner, nil, false, names(0).Pool)
+	for _, name := range all {
+		if going := w.pool(name).GetDeletionTimestamp() != nil; going != (name != names(1).Data) {
+			t.Errorf("pool %s is being removed: %t", name, going)
+		}
+	}
+	for _, name := range []string{names(0).Pool, names(1).Pool, names(2).Pool} {
+		w.change(name, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	}
+	w.wantDeleted(owner, nil, false, names(1).Data)
+	w.change(names(1).Data, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	w.wantDeleted(owner, nil, true, "")
+	if w.pool(names(3).Pool) == nil {
+		t.Error("the pool of another owner was removed")
 	}
 }
