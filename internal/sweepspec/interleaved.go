@@ -57,6 +57,14 @@ func (k anyKind) notStanding(spec *Spec, facts Facts) string {
 	case facts.NotStanding != "":
 		return facts.NotStanding
 	}
+	return notInTurn(spec)
+}
+
+// notInTurn says why clients cannot load several targets in turn; "" if they can.
+func notInTurn(spec *Spec) string {
+	if spec.Template.BackgroundLoad != nil {
+		return "The background load would go to one of the targets only."
+	}
 	return notBegunAgain(spec)
 }
 

@@ -30,6 +30,10 @@ func TestNotInterleavedReasons(t *testing.T) {
 			`{template: {target: {scratchPool: null, existingPool: {name: p}}}, objective: {phase: fio, metric: IOPS}}`,
 			[]string{"pg_num is not switched, because it moves data for minutes."},
 		},
+		"pools beside a background load": {
+			`{template: {backgroundLoad: {phase: write}}, objective: {phase: fio, metric: IOPS}}`,
+			[]string{"The background load would go to one of the targets only."},
+		},
 		"redundancy": {`{parameters: [{name: r, redundancy: {}, values: ["2+1"]}], objective: {phase: fio, metric: IOPS}}`, nil},
 		"a setting and a depth": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
 			`values: ["2"]}]}`, []string{

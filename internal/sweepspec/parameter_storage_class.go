@@ -35,7 +35,7 @@ func (storageClass) set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value) er
 func (storageClass) aims(*Spec) bool { return true }
 
 // notAimed: a client's pod has a volume of each class.
-func (storageClass) notAimed(spec *Spec, _ Facts) string { return notBegunAgain(spec) }
+func (storageClass) notAimed(spec *Spec, _ Facts) string { return notInTurn(spec) }
 
 func (storageClass) traits() traits {
 	return traits{noPatch: "There is no patch for the StorageClass: a claim keeps its class. Create claims of the other class, and move the data."}
