@@ -362,7 +362,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 			return nil, err
 		}
 	}
-	places := workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, 0, f.target().CephMajor(), f.datasetBytes, f.block)
+	places := workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), 0, f.target().CephMajor(), f.datasetBytes, f.block)
 	background := workload.PlaceOfBackground(f.session.Background().Name, places)
 	f.shareDataset(places)
 	made, err := workload.New(f.spec.Template, places, background)
@@ -370,10 +370,8 @@ func (f *facts) newScript() (*workload.Script, error) {
 		return nil, err
 	}
 	made.Switched = sweepspec.IsSession(f.benchmark)
-	for i, target := range f.spec.OtherTargets {
-		other := f.spec.Template
-		other.Target = target
-		made.Elsewhere = append(made.Elsewhere, workload.Places(f.session.Name, f.cluster.Identities.IO, other, i+1, f.target().CephMajor(), f.datasetBytes, f.block))
+	for i := range f.spec.OtherTargets {
+		made.Elsewhere = append(made.Elsewhere, workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), i+1, f.target().CephMajor(), f.datasetBytes, f.block))
 	}
 	if f.job == nil {
 		f.roomBytes = f.target().Room(made)

@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/scratchpool/placement"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // sizeAuto is the value of dataset.size with which the size depends on the cluster.
@@ -279,8 +280,12 @@ func (p *preflight) stand(spec *sweepspec.Spec, first *v1alpha1.SweepPlan, confi
 	}
 	all := each
 	all.Bytes, all.RawBytes, all.PGReplicas = each.Bytes*int64(1+len(others)), each.RawBytes*int64(1+len(others)), 0
-	for _, c := range configurations {
-		all.PGReplicas += p.addedPGs(spec, c.Values)
+	baseline, err := sweepspec.Template(spec, configurations[0].Values, 1)
+	if err != nil {
+		return err
+	}
+	for _, pool := range workload.ScratchPools(append([]v1alpha1.Target{baseline.Target}, others...)) {
+		all.PGReplicas += placement.PGReplicas(placement.Sized(pool, p.storing(pool)))
 	}
 	alone := p.obstacles(spec)
 	p.cluster.Demand = all

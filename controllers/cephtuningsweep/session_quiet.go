@@ -41,9 +41,8 @@ type quiet struct {
 // quietOf returns a sampler for a session with these targets. The sampler takes at least two samples in each window, unless samples
 // fail or take too long.
 func quietOf(c ceph.Client, connection ceph.Connection, spec v1alpha1.Quiescence, targets []v1alpha1.Target, window time.Duration) *quiet {
-	q := &quiet{ceph: c, connection: connection, spec: spec, every: min(quietEvery, window/2), claim: targets[0].PersistentVolumeClaim != nil}
-	for number, target := range targets {
-		q.pools = append(q.pools, workload.Pools(number, target)...)
+	q := &quiet{
+		ceph: c, connection: connection, spec: spec, every: min(quietEvery, window/2), pools: workload.Pools(targets), claim: targets[0].PersistentVolumeClaim != nil,
 	}
 	if targets[0].ScratchPool != nil {
 		for _, code := range []string{"POOL_APP_NOT_ENABLED", "POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS", "POOL_NO_REDUNDANCY", "POOL_PG_NUM_NOT_POWER_OF_TWO", "MANY_OBJECTS_PER_PG"} {

@@ -66,12 +66,12 @@ func (r *Reconciler) standing(ctx context.Context, seen pass) (func(ctx context.
 		if err != nil {
 			return err
 		}
-		for _, name := range workload.Pools(target, all[target]) {
+		for _, name := range workload.PoolsOf(all, target) {
 			if before, after := idOf(first, name), idOf(now, name); before != after {
 				return fmt.Errorf("pool %s was replaced: its ID was %d, and is %d", name, before, after)
 			}
 		}
-		if wrong := rook.VerifyPool(target, *all[target].ScratchPool, now.Pools); len(wrong) > 0 {
+		if wrong := rook.VerifyPool(workload.PoolOf(all, target), *all[target].ScratchPool, now.Pools); len(wrong) > 0 {
 			return fmt.Errorf("the pool of target %d has changed: %s", target, strings.Join(wrong, "; "))
 		}
 		return nil

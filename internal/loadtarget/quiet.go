@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/scratchpool/placement"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // freshFor is the maximum age of a sample that decides whether a run may begin.
@@ -89,11 +90,11 @@ func (t Target) spread() quiescence.Demand {
 // expectedWarnings returns the health warnings that the benchmark's own pool causes.
 func (t Target) expectedWarnings() []quiescence.Expectation {
 	var pools []ceph.Pool
-	for number, target := range t.all() {
-		if target.ScratchPool == nil {
-			return nil
-		}
-		pools = append(pools, placement.Pools(number, *target.ScratchPool)...)
+	for number, pool := range workload.ScratchPools(t.all()) {
+		pools = append(pools, placement.Pools(number, pool)...)
+	}
+	if len(pools) == 0 {
+		return nil
 	}
 	expected := quiescence.PoolWarnings(pools, t.knownPools())
 	if t.Exists { // Before the own pools exist, MANY_OBJECTS_PER_PG is about other pools.

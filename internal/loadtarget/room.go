@@ -69,7 +69,7 @@ func (t Target) available() int64 {
 
 // DataPool returns the pool of the template's target that stores the data; "" for a claim.
 func (t Target) DataPool() string {
-	pools := workload.Pools(0, t.Template.Target)
+	pools := workload.PoolsOf(t.all(), 0)
 	if len(pools) == 0 {
 		return ""
 	}

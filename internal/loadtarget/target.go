@@ -133,17 +133,13 @@ func (t Target) DeviceClass() string {
 // ScratchPools returns the scratch pools of all targets with all PG numbers, including defaults for
 // those that the spec omits; nil without scratch pools.
 func (t Target) ScratchPools() []v1alpha1.ScratchPool {
-	var all []v1alpha1.ScratchPool
-	for _, target := range t.all() {
-		pool := target.ScratchPool
-		if pool == nil {
-			return nil
-		}
+	all := workload.ScratchPools(t.all())
+	for i, pool := range all {
 		osds := t.Survey.OSDs
 		if pool.CrushRoot != "" {
-			osds = placement.UsableOSDs(osds, t.Survey.Tree, *pool)
+			osds = placement.UsableOSDs(osds, t.Survey.Tree, pool)
 		}
-		all = append(all, placement.Sized(*pool, osds))
+		all[i] = placement.Sized(pool, osds)
 	}
 	return all
 }
@@ -157,13 +153,7 @@ func (t Target) Confined() *v1alpha1.OSDSelection {
 }
 
 // PoolNames returns the names of the pools of all targets. For a claim, it returns nil.
-func (t Target) PoolNames() []string {
-	var names []string
-	for number, target := range t.all() {
-		names = append(names, workload.Pools(number, target)...)
-	}
-	return names
-}
+func (t Target) PoolNames() []string { return workload.Pools(t.all()) }
 
 // Pools returns the pools of all targets, from the same OSD map as knownPools.
 func (t Target) Pools() []ceph.Pool {

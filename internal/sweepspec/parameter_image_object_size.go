@@ -53,6 +53,11 @@ func (imageObjectSize) set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value)
 	return nil
 }
 
+// aims: images of all sizes are in one scratch pool.
+func (imageObjectSize) aims(spec *Spec) bool { return spec.Template.Target.ScratchPool != nil }
+
+func (k imageObjectSize) notAimed(spec *Spec, facts Facts) string { return k.notStanding(spec, facts) }
+
 func (imageObjectSize) traits() traits {
 	return traits{
 		data:    "decides how images are stored",

@@ -2,7 +2,10 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/place"
@@ -23,11 +26,14 @@ func numbered(path string, number int) string {
 	return fmt.Sprintf("%s-%d", path, number)
 }
 
-// Places returns the place of each client of a session in the template's target, which has the given number. Everything that the clients create has a name that
-// begins with the parameter owner, or is in a RADOS namespace with such a name. For some objects,
-// [place.ObjectPrefix] comes before owner. If the caller sets the field DatasetOwner of the places, the names
+// Places returns the place of each client of a session in the target with the given number, among all targets. Everything
+// that the clients create has a name that begins with the parameter owner, or is in a RADOS namespace with such a name. For
+// some objects, [place.ObjectPrefix] comes before owner. If the caller sets the field DatasetOwner of the places, the names
 // of the data that several runs share begin with DatasetOwner instead.
-func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, number, cephMajor int, datasetBytes int64, block bool) []place.Place {
+func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, targets []v1alpha1.Target, number, cephMajor int, datasetBytes int64, block bool) []place.Place {
+	if number > 0 {
+		owner = fmt.Sprintf("%st%d", owner, number) // Targets may share a pool.
+	}
 	common := place.Place{
 		CephMajor:    cephMajor,
 		CephUser:     ioUser,
@@ -36,9 +42,9 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, number, c
 		Clients:      int(template.Clients.Count),
 		DatasetBytes: datasetBytes,
 	}
-	switch target := template.Target; {
+	switch target := targets[number]; {
 	case target.ScratchPool != nil:
-		names := settings.ScratchNamesOf(number)
+		names := settings.ScratchNamesOf(PoolOf(targets, number))
 		common.Pool = names.Pool
 		if ec := target.ScratchPool.ErasureCoded; ec != nil {
 			common.DataPool, common.DataChunks = names.Data, int(ec.DataChunks)
@@ -61,10 +67,51 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, number, c
 	return places
 }
 
-// Pools returns the names of the pools of the target with the given number; nil for a PersistentVolumeClaim. The last of
+// PoolOf returns the number of the scratch pool of a target. Targets that differ only in their images share a pool, so the
+// numbers of pools are without gaps. For other targets, it returns the number of the target.
+func PoolOf(targets []v1alpha1.Target, number int) int {
+	if targets[number].ScratchPool == nil {
+		return number
+	}
+	pools := ScratchPools(targets[:number+1])
+	return slices.IndexFunc(pools, func(p v1alpha1.ScratchPool) bool { return alike(p, *targets[number].ScratchPool) })
+}
+
+// ScratchPools returns the scratch pools of targets, by the number of the pool; nil without scratch pools.
+func ScratchPools(targets []v1alpha1.Target) []v1alpha1.ScratchPool {
+	var all []v1alpha1.ScratchPool
+	for _, target := range targets {
+		pool := target.ScratchPool
+		if pool != nil && !slices.ContainsFunc(all, func(p v1alpha1.ScratchPool) bool { return alike(p, *pool) }) {
+			all = append(all, *pool)
+		}
+	}
+	return all
+}
+
+// alike reports whether two scratch pools differ at most in their images.
+func alike(a, b v1alpha1.ScratchPool) bool {
+	a.Image, b.Image = v1alpha1.Image{}, v1alpha1.Image{}
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// Pools returns the names of the pools of all targets; nil for PersistentVolumeClaims.
+func Pools(targets []v1alpha1.Target) []string {
+	var names []string
+	for number := range targets {
+		for _, name := range PoolsOf(targets, number) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// PoolsOf returns the names of the pools of the target with the given number; nil for a PersistentVolumeClaim. The last of
 // them stores the data.
-func Pools(number int, target v1alpha1.Target) []string {
-	names := settings.ScratchNamesOf(number)
+func PoolsOf(targets []v1alpha1.Target, number int) []string {
+	target, names := targets[number], settings.ScratchNamesOf(PoolOf(targets, number))
 	switch {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
 		return []string{names.Pool, names.Data}
