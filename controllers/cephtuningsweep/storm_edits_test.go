@@ -141,7 +141,7 @@ func anyOf[T any](e *tempest, all []T) T { return all[e.random.IntN(len(all))] }
 
 // spec returns a random spec. Most of them may run.
 func (e *tempest) spec() string {
-	shape := anyOf(e, []string{profile, profile, profile, profileOnPools, restarting(), switchedSpec, switchedSpec})
+	shape := anyOf(e, []string{profile, profile, profile, profileOnPools, restarting(), switchedSpec, switchedSpec, depthSpec, poolsSpec})
 	if shape == profile {
 		parameters := allowedParameters()
 		if e.random.IntN(6) == 0 {

@@ -146,6 +146,7 @@ func tempestOf(t *testing.T, s *storm.Story, server storm.Server) *tempest {
 	})
 	e.cluster = storm.ClusterOf(s, e.ceph, tuningVerbs(), []string{"SetKey", "RemoveKey"})
 	e.ceph.Carry = e.carry
+	e.withPools()
 	e.bench.speed = func(*v1alpha1.CephBenchmark) float64 { return 1000 * e.factor() }
 	e.before = e.shown()
 	s.Effects, s.Start = e.effects(), e.manage

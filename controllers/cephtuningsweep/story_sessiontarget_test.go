@@ -40,7 +40,7 @@ func (w *world) withPools() {
 	w.load.set(func(l *load) {
 		l.starts = func() { first += 10; w.setScratchPools(first, 3) }
 		l.aimed = func(window live.Window) string { return strconv.Itoa(window.Target) }
-		l.rate = func(target string) float64 { return map[string]float64{"0": 1000, "1": 300, "2": 1000}[target] }
+		l.rate = func(target string) float64 { return map[bool]float64{true: 300, false: 1000}[target == "1"] }
 	})
 }
 
