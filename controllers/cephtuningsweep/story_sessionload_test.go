@@ -20,7 +20,7 @@ const depthSpec = `
 template:
   target: {existingPool: {name: open}}
   phases:
-  - {name: read, fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 16, ramp: 0s, duration: 30s}}
+  - {name: read, fio: {engine: RBD, pattern: RandRead, blockSize: 4Ki, ioDepth: 16, ramp: 0s, duration: 30s}}
 parameters:
 - {name: depth, workload: {phase: read, field: ioDepth}, values: ["1"]}
 objective: {phase: read, metric: IOPS}

@@ -71,7 +71,7 @@ func notInTurn(spec *Spec) string {
 // notBegunAgain says why the load cannot begin again in each window; "" if it can.
 func notBegunAgain(spec *Spec) string {
 	if phase := sessionPhase(spec); !engine.TraitsOf(&phase).BeginsAgain {
-		return fmt.Sprintf("Phase %s cannot begin again: use a random pattern of fio without a rate.", phase.Name)
+		return fmt.Sprintf("Phase %s cannot begin again: use random fio on images or volumes, without a rate.", phase.Name)
 	}
 	return ""
 }

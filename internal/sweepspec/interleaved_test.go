@@ -20,7 +20,7 @@ func TestNotInterleavedReasons(t *testing.T) {
 		"an option of OSDs":                 {"{" + cap1 + "}", nil},
 		"one that must not":                 {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
 		"a number of PGs":                   {`{objective: {phase: fio, metric: IOPS}}`, nil},
-		"a number of PGs under rados bench": {`{}`, []string{"Phase write cannot begin again: use a random pattern of fio without a rate."}},
+		"a number of PGs under rados bench": {`{}`, []string{"Phase write cannot begin again: use random fio on images or volumes, without a rate."}},
 		"pools that do not fit":             {`{objective: {phase: fio, metric: IOPS}}`, []string{"There is no room."}},
 		"chosen OSDs": {
 			`{template: {target: {scratchPool: {osdSelection: {count: 3}, parameters: {pg_num: "8"}}}}, objective: {phase: fio, metric: IOPS}}`,
@@ -42,10 +42,14 @@ func TestNotInterleavedReasons(t *testing.T) {
 		"one of the two": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
 			`values: ["2"]}], objective: {phase: fio, metric: IOPS}}`, []string{"Parameter cap cannot change together with the pool or the load: give it a sweep of its own."}},
 		"a depth":                  {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, nil},
+		"a depth of objects": {
+			`{` + depth + `, template: {phases: [{name: fio, fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 8, duration: 60s}}]}, objective: {phase: fio, metric: IOPS}}`,
+			[]string{"Phase fio cannot begin again: use random fio on images or volumes, without a rate."},
+		},
 		"a depth of another phase": {`{` + depth + `}`, []string{"Parameter depth is about phase fio, and the objective about phase write."}},
 		"a depth of a sequential load": {
 			`{` + depth + `, template: {phases: [{name: fio, fio: {pattern: Read, blockSize: 4Ki, ioDepth: 8, duration: 60s}}]}, objective: {phase: fio, metric: IOPS}}`,
-			[]string{"Phase fio cannot begin again: use a random pattern of fio without a rate."},
+			[]string{"Phase fio cannot begin again: use random fio on images or volumes, without a rate."},
 		},
 		"a field that decides which data exist": {
 			`{parameters: [{name: jobs, workload: {phase: fio, field: numJobs}, values: ["2"]}], objective: {phase: fio, metric: IOPS}}`,
@@ -53,17 +57,17 @@ func TestNotInterleavedReasons(t *testing.T) {
 		},
 		"an option of stored data": {
 			`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`,
-			[]string{"Phase write cannot begin again: use a random pattern of fio without a rate."},
+			[]string{"Phase write cannot begin again: use random fio on images or volumes, without a rate."},
 		},
 		"one that is not known": {
 			`{parameters: [{name: x, poolOption: {option: hit_set_count}, values: ["1"]}]}`,
-			[]string{"Phase write cannot begin again: use a random pattern of fio without a rate."},
+			[]string{"Phase write cannot begin again: use random fio on images or volumes, without a rate."},
 		},
 		"fast_read":          {"{" + coded + "}", nil},
 		"no right to set it": {"{" + coded + "}", []string{"The tuner may not set fast_read of scratch pools."}},
 		"of a replicated pool": {
 			`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {replicated: {size: 3}}}}}`,
-			[]string{"Phase write cannot begin again: use a random pattern of fio without a rate."},
+			[]string{"Phase write cannot begin again: use random fio on images or volumes, without a rate."},
 		},
 		"of an existing pool": {
 			`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: null, existingPool: {name: open}}}}`,

@@ -42,7 +42,7 @@ func (s phaseSpec) Traits() load.Traits {
 		ClosedLoop:     s.isClosedLoop(),
 		Windows:        true,
 		Percentiles:    true,
-		BeginsAgain:    s.isClosedLoop() && !slices.ContainsFunc(s.kinds(), func(job v1alpha1.FioJob) bool { return !isRandom(job.Pattern) }),
+		BeginsAgain:    s.beginsAgain(),
 	}
 	if len(s.Jobs) > 0 && s.Jobs[0].BlockSize != nil {
 		traits.OperationBytes = s.Jobs[0].BlockSize.Value()
@@ -60,6 +60,11 @@ func (s phaseSpec) Traits() load.Traits {
 		traits.Reads = traits.Reads || p != "" && (mixes(p) || !writes(p))
 	}
 	return traits
+}
+
+// beginsAgain: fio's rados engine makes its objects at each start, and removes them at each end.
+func (s phaseSpec) beginsAgain() bool {
+	return s.isClosedLoop() && s.Engine != v1alpha1.FioEngineRADOS && !slices.ContainsFunc(s.kinds(), func(job v1alpha1.FioJob) bool { return !isRandom(job.Pattern) })
 }
 
 func mixes(p v1alpha1.FioPattern) bool {
