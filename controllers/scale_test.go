@@ -163,6 +163,9 @@ func (p *proving) Switch(_ context.Context, _, to int) (sent, acknowledged time.
 // Holds implements [session.Treatments].
 func (p *proving) Holds(context.Context, int) error { return nil }
 
+// Complete implements [session.Treatments].
+func (p *proving) Complete(context.Context, int) error { return nil }
+
 // Try implements [session.Treatments].
 func (p *proving) Try(context.Context) error { return nil }
 

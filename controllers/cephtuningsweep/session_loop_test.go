@@ -45,6 +45,7 @@ func (sameAtOnce) Switch(context.Context, int, int) (sent, acknowledged time.Tim
 	return time.Now(), time.Now(), nil
 }
 func (sameAtOnce) Proven(context.Context, int) (bool, error) { return true, nil }
+func (sameAtOnce) Complete(context.Context, int) error       { return nil }
 func (sameAtOnce) Holds(context.Context, int) error          { return nil }
 
 // Without its plan, the archive of an invalid session could not be read, nor could those of the sweep's

@@ -79,6 +79,9 @@ func (s *settingTreatments) Holds(ctx context.Context, value int) error {
 	return err
 }
 
+// Complete implements [session.Treatments]. The load goes on, and a row that crosses the end of a window counts for none.
+func (*settingTreatments) Complete(context.Context, int) error { return nil }
+
 // Proven implements [session.Treatments]. In a cluster with many OSDs, it asks a sample of them, which changes each
 // time.
 func (s *settingTreatments) Proven(ctx context.Context, value int) (bool, error) {

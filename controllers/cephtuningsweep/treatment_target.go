@@ -33,8 +33,8 @@ func (r *Reconciler) targets(ctx context.Context, seen pass) (session.Treatments
 	}
 	return &session.Targets{
 		Count: len(loads),
-		Aim: func(ctx context.Context, target, windows int) error {
-			return r.Clients.Aim(ctx, child, clients, live.Window{Target: target, Phase: loads[target], Again: windows + 1}) // The benchmark has begun the phase once.
+		Aim: func(ctx context.Context, target, again int) error {
+			return r.Clients.Aim(ctx, child, clients, live.Window{Target: target, Phase: loads[target], Again: again + 1}) // The benchmark has begun the phase once.
 		},
 		Stands: func(ctx context.Context, target int) error {
 			if _, err := lock.Fence(ctx); err != nil {

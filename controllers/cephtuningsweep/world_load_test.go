@@ -102,7 +102,7 @@ func (l *load) add() {
 	}
 	to := time.Since(l.began).Nanoseconds()
 	amount := rate * float64(to-from) / 1e9 * (1 + l.noise(value))
-	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Target: target, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
+	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Target: int32(target), Engine: int32(len(l.aims)), Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
 }
 
 // noise returns the relative deviation of the rate: a level and a slope for as long as a value stays. It

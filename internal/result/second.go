@@ -15,8 +15,10 @@ type Second struct {
 	// Lateness is the histogram of how late the load generator issued the operations that were due, through no
 	// fault of the storage; nil for a closed loop.
 	Lateness *Histogram `json:"lateness,omitempty"`
-	// Target is the number of the target on which the client worked, if it has several.
-	Target int `json:"target,omitempty"`
+	// Target is the number of the target on which the client worked, if it has several. Engine counts the starts of its
+	// tool after the first one: each window of a target has its own.
+	Target int32 `json:"target,omitempty"`
+	Engine int32 `json:"engine,omitempty"`
 }
 
 // Done counts finished operations.
@@ -79,8 +81,8 @@ func (s *Second) Validate() error {
 	if s.FromNanoseconds < 0 || s.ToNanoseconds <= s.FromNanoseconds {
 		return fmt.Errorf("a second cannot last from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)
 	}
-	if s.Target < 0 {
-		return fmt.Errorf("a second cannot have target %d", s.Target)
+	if s.Target < 0 || s.Engine < 0 {
+		return fmt.Errorf("a second cannot have target %d and engine %d", s.Target, s.Engine)
 	}
 	for _, d := range []*Done{&s.Done, s.Read, s.Write} {
 		if d == nil {

@@ -18,7 +18,7 @@ var errAimed = errors.New("the measurement was aimed at another target")
 
 // Aim says how a measurement continues. Its rows have the number of the target from then on.
 type Aim struct {
-	Target  int          `json:"target"`
+	Target  int32        `json:"target"`
 	Command task.Command `json:"command"`
 }
 
@@ -81,13 +81,15 @@ func (r *execution) aimedCommand() task.Command {
 }
 
 // noteStart notes that an engine is about to start: rows that are added from now on are of the target at which the
-// measurement was aimed, and begin no earlier.
+// measurement was aimed, and begin no earlier. The engine before has ended, and its last report has become a row: its
+// output was read to the end.
 func (r *execution) noteStart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entry.engineSince = time.Now()
 	if r.entry.aiming != nil {
 		r.entry.target = r.entry.aiming.Target
+		r.entry.engine++
 	}
 }
 

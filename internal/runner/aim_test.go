@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -120,11 +121,61 @@ func TestRowsHaveTheTargetOfTheirEngine(t *testing.T) {
 		r.addSecond(&parse.Counted{Done: result.Done{Operations: 6}, Seconds: 1.2, Taken: time.Now()})
 		want := []result.Second{
 			{ToNanoseconds: 1e9, Done: result.Done{Operations: 4}},
-			{FromNanoseconds: 15e8, ToNanoseconds: 25e8, Done: result.Done{Operations: 5}, Target: 2},
-			{FromNanoseconds: 25e8, ToNanoseconds: 35e8, Done: result.Done{Operations: 6}, Target: 2},
+			{FromNanoseconds: 15e8, ToNanoseconds: 25e8, Done: result.Done{Operations: 5}, Target: 2, Engine: 1},
+			{FromNanoseconds: 25e8, ToNanoseconds: 35e8, Done: result.Done{Operations: 6}, Target: 2, Engine: 1},
 		}
 		if diff := cmp.Diff(want, r.entry.course); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
+}
+
+// What an engine reports after it was asked to end is a row of its own target, also if the storage stalled until then.
+func TestTheLastReportOfAnEngineIsARowOfItsTarget(t *testing.T) {
+	output, err := os.ReadFile(captured(t, "fio/testdata/snapshots-3.33/stalled.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := bytes.Cut(output, []byte("\n}\n"))
+	folder := t.TempDir()
+	file := func(name string, parts ...[]byte) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, bytes.Join(parts, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	firstFile, restFile := file("first", first, []byte("\n}\n")), file("rest", rest)
+	o := options(t)
+	o.grace = 0 // the default, which is long enough for any machine
+	r := run(t, o)
+	tk := aimable("write=said:"+restFile, "sleep=1m")
+	tk.Measure.Argv[0], tk.Measure.Format, tk.Measure.Snapshots = "fio", "fio-json", true
+	r.begin(t, tk)
+	if err := os.Remove(filepath.Join(o.WorkDir, "t", "work", "said")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Aim(t.Context(), "t", Aim{Target: 1, Command: command("fio", "print="+firstFile, "term-exit="+restFile)}); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitFile(t, "said")
+	if err := r.Aim(t.Context(), "t", Aim{Target: 2, Command: command("fio", "print="+firstFile, "sleep=1m")}); err != nil {
+		t.Fatal(err)
+	}
+	course, err := r.Course(t.Context(), "t", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := 0.0
+	for _, row := range course.Rows {
+		if row.Target != row.Engine {
+			t.Errorf("a row of target %d and engine %d", row.Target, row.Engine)
+		}
+		if row.Engine == 1 {
+			done += row.Operations
+		}
+	}
+	if done != 1070 {
+		t.Errorf("the engine made %v operations in %d rows, want all 1070", done, len(course.Rows))
+	}
 }

@@ -88,15 +88,17 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	}
 	now := time.Now()
 	ended := now.Sub(r.entry.since)
-	row := result.Second{Done: counted.Done, Read: counted.Read, Write: counted.Write, Lateness: counted.Lateness, Target: r.entry.target}
+	row := result.Second{Done: counted.Done, Read: counted.Read, Write: counted.Write, Lateness: counted.Lateness, Target: r.entry.target, Engine: r.entry.engine}
 	n := len(r.entry.course)
 	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
 	// A row of an engine that was started again does not begin before that engine.
 	row.FromNanoseconds = max(row.FromNanoseconds, int64(r.entry.engineSince.Sub(r.entry.since)))
-	if !counted.Taken.IsZero() { // The row does not always begin where the previous row ended: for example, a ramp has no rows.
+	if !counted.Taken.IsZero() {
 		ended -= counted.Delay(now)
+	}
+	if !counted.Taken.IsZero() && counted.Seconds > 0 { // The row does not always begin where the previous row ended: for example, a ramp has no rows.
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
 	row.ToNanoseconds = int64(ended)

@@ -62,10 +62,11 @@ type entry struct {
 	signalled bool
 	since     time.Time // when the engine began; zero until then
 	cpu       *meter    // of the engine; nil until it began
-	// engineSince is when the current engine began, target is that of its rows, and stopEngine stops it. aiming is the
-	// request that has it stopped; nil without one.
+	// engineSince is when the current engine began, target and engine are those of its rows, and stopEngine stops it.
+	// aiming is the request that has it stopped; nil without one.
 	engineSince time.Time
-	target      int
+	target      int32
+	engine      int32
 	stopEngine  context.CancelCauseFunc
 	aiming      *aiming
 	report      []byte // compressed; nil until the end

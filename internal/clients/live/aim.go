@@ -17,7 +17,7 @@ type Window struct {
 	// Target is the number of the target, and Phase the load on it.
 	Target int
 	Phase  v1alpha1.Phase
-	// Again is how many windows of the target there were before.
+	// Again is that of [workload.Script.Aim].
 	Again int
 }
 
@@ -36,7 +36,7 @@ func (l *Sessions) Aim(ctx context.Context, benchmark types.NamespacedName, clie
 		group.Go(func() error {
 			command, err := s.Aim(i, w.Target, w.Phase, w.Again)
 			if err == nil {
-				err = c.Aim(ctx, workload.TaskID(1, w.Phase.Name), runner.Aim{Target: w.Target, Command: command})
+				err = c.Aim(ctx, workload.TaskID(1, w.Phase.Name), runner.Aim{Target: int32(w.Target), Command: command}) //nolint:gosec // At most 64.
 			}
 			if err != nil {
 				return fmt.Errorf("phase %s of benchmark %s, client %d: %w", w.Phase.Name, benchmark, i, err)

@@ -148,7 +148,7 @@ func (c *Collector) fold(g *gathered, record Record) error {
 		return fmt.Errorf("its clock is known within %v, not %v", one.Error, c.plan.Timing.ClockError)
 	}
 	before := bytesOf(g.seconds[g.plain:])
-	e := Evidence{Clients: []Client{one}}
+	e := Evidence{Plan: c.plan, Clients: []Client{one}}
 	pieces, _, err := switchback.Pieces(record.Switches, e.rows(), c.plan.Timing)
 	if err != nil {
 		return err

@@ -45,6 +45,9 @@ func (e Evidence) rows() []switchback.Client {
 		clients[i] = switchback.Client{Offset: c.Offset, Error: c.Error, Rows: make([]switchback.Span, len(c.Seconds))}
 		for j := range c.Seconds {
 			clients[i].Rows[j] = switchback.Span{From: time.Duration(c.Seconds[j].FromNanoseconds), To: time.Duration(c.Seconds[j].ToNanoseconds)}
+			if e.Plan.Targets {
+				clients[i].Engines = append(clients[i].Engines, int(c.Seconds[j].Engine))
+			}
 		}
 	}
 	return clients

@@ -9,7 +9,7 @@ import (
 
 // Latencies has the histograms of one window without its wash-out, over all clients: of its first half, and of
 // its second half. Rows that cross the middle of the window, or that may cross it because of the clocks' errors,
-// belong to neither half: Middle has their histograms.
+// belong to neither half, and those of a window without halves to both: Middle has their histograms.
 type Latencies struct {
 	Early  Histograms `json:"early"`
 	Middle Histograms `json:"middle"`
@@ -36,9 +36,9 @@ func (l *Latencies) add(e Evidence, pieces [3]switchback.Piece) error {
 		for i := whole.First; i < whole.End; i++ {
 			histograms := &l.Middle
 			switch {
-			case i >= early.First && i < early.End:
+			case early.Has(i) && !late.Has(i):
 				histograms = &l.Early
-			case i >= late.First && i < late.End:
+			case late.Has(i) && !early.Has(i):
 				histograms = &l.Late
 			}
 			if err := histograms.add(&c.Seconds[i]); err != nil {

@@ -26,6 +26,9 @@ type Treatments interface {
 	// Proven reports whether a treatment acts: whether Ceph has a setting and, for options of OSDs, whether the
 	// OSDs report that they run with it.
 	Proven(ctx context.Context, treatment int) (bool, error)
+	// Complete makes sure that the clients' rows of the latest window, whose treatment is the parameter, are complete. Run
+	// calls it after each block, before a look.
+	Complete(ctx context.Context, treatment int) error
 	// Holds returns an error if a treatment is no longer applied, or if the lock was lost.
 	Holds(ctx context.Context, treatment int) error
 }
@@ -78,7 +81,7 @@ type Next struct {
 }
 
 // Run applies the treatments in the order of a plan. The baseline must be applied when Run starts. Run ends after the
-// last block, or after a look that returns true. It also ends after an error of Try, of Switch, of Holds or of a
+// last block, or after a look that returns true. It also ends after an error of Treatments or of a
 // look, or when the context ends; then the session is invalid, and Run returns the error, too. Each Switch checks the
 // treatment of the previous window, and Holds checks that of the session's last window.
 func Run(ctx context.Context, p Plan, all Treatments, look Look) (Record, error) {
@@ -94,6 +97,9 @@ func Run(ctx context.Context, p Plan, all Treatments, look Look) (Record, error)
 				return r.invalid(err)
 			}
 			treatment = next
+		}
+		if err := all.Complete(ctx, treatment); err != nil {
+			return r.invalid(fmt.Errorf("after window %d: %w", len(r.Switches)-1, err))
 		}
 		proveBlock(r.Switches[first:])
 		r.End = time.Since(r.Began)

@@ -51,6 +51,8 @@ func (c *cluster) Proven(_ context.Context, treatment int) (bool, error) {
 	return c.proves && treatment == c.treatment, nil
 }
 
+func (*cluster) Complete(context.Context, int) error { return nil }
+
 func (c *cluster) Holds(_ context.Context, treatment int) error {
 	if treatment != c.treatment || c.foreign {
 		return errors.New("something else changed the treatment")

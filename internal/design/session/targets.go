@@ -15,9 +15,10 @@ import (
 type Targets struct {
 	// Count is the number of targets. Target 0 is the baseline.
 	Count int
-	// Aim makes all clients work on a target, and returns when their engines run. The parameter windows is the number
-	// of earlier windows of that target. Clients draw other random offsets for each, but the same for all targets.
-	Aim func(ctx context.Context, target, windows int) error
+	// Aim makes all clients work on a target, and returns when their engines run, and the rows of the engines before are
+	// complete. Clients draw other random offsets for each number again. Those of the n-th windows of all targets are the
+	// same.
+	Aim func(ctx context.Context, target, again int) error
 	// Stands returns an error unless a target still is as it was specified.
 	Stands func(ctx context.Context, target int) error
 
@@ -41,7 +42,7 @@ func (p Plan) WithTargets() Plan {
 func (t *Targets) Try(ctx context.Context) error {
 	t.windows = make([]int, t.Count)
 	for target := t.Count - 1; target >= 0; target-- {
-		if err := t.aim(ctx, target); err != nil {
+		if err := t.window(ctx, target); err != nil {
 			return err
 		}
 	}
@@ -54,19 +55,31 @@ func (t *Targets) Switch(ctx context.Context, from, to int) (sent, acknowledged 
 		return sent, acknowledged, err
 	}
 	sent = time.Now()
-	if err := t.aim(ctx, to); err != nil {
+	if err := t.window(ctx, to); err != nil {
 		return sent, acknowledged, err
 	}
 	return sent, time.Now(), nil
 }
 
-func (t *Targets) aim(ctx context.Context, target int) error {
+// Complete implements [Treatments]. A window lasts until its engine has ended. So it starts another engine, which works
+// until the next window and belongs to none.
+func (t *Targets) Complete(ctx context.Context, target int) error {
+	return t.aim(ctx, target, 2*t.windows[target]-1)
+}
+
+// window begins the next window of a target.
+func (t *Targets) window(ctx context.Context, target int) error {
+	err := t.aim(ctx, target, 2*t.windows[target])
+	t.windows[target]++
+	return err
+}
+
+func (t *Targets) aim(ctx context.Context, target, again int) error {
 	within, stop := context.WithTimeout(ctx, aimWithin)
 	defer stop()
-	if err := t.Aim(within, target, t.windows[target]); err != nil {
+	if err := t.Aim(within, target, again); err != nil {
 		return fmt.Errorf("aim at target %d: %w", target, err)
 	}
-	t.windows[target]++
 	return nil
 }
 
@@ -90,7 +103,7 @@ func (e Evidence) markElsewhere(faults []bool) {
 	}
 	for i, s := range e.Record.Switches {
 		for client, part := range pieces[i][switchback.Whole].Parts {
-			elsewhere := func(row result.Second) bool { return row.Target != s.Treatment }
+			elsewhere := func(row result.Second) bool { return int(row.Target) != s.Treatment }
 			faults[i] = faults[i] || slices.ContainsFunc(e.Clients[client].Seconds[part.First:part.End], elsewhere)
 		}
 	}

@@ -21,13 +21,15 @@ type aimed struct {
 	rate     [2]float64       // operations a second, by target
 	starts   time.Duration    // how long stopping one engine and starting the next takes
 	connects [2]time.Duration // from then to the first operation, by target
+	stall    time.Duration    // of the storage of the candidate, once in each of its windows, from stallAt on
+	stallAt  time.Duration    // after the start of an engine
 	deaf     func(n int) bool // by the number of an aim, says that the engine stays at the target before; nil for never
 	fails    error            // of the tenth aim
 	changed  error            // of targets, from the tenth aim on
 
 	began time.Time
 	runs  []engineRun
-	asked []int // the windows that each aim has named, for the candidate
+	asked []int // the numbers that each aim has named, for the candidate
 }
 
 // engineRun is one execution of an engine.
@@ -36,19 +38,32 @@ type engineRun struct {
 	from, to time.Duration // since began; to is 0 for the current one
 }
 
-func (a *aimed) aim(ctx context.Context, target, windows int) error {
+// stalls returns when the storage of an engine stalls; twice the same time for never.
+func (a *aimed) stalls(run engineRun) (from, to time.Duration) {
+	if run.target == 0 || a.stall == 0 {
+		return 0, 0
+	}
+	from = run.from + a.stallAt
+	return from, from + a.stall
+}
+
+func (a *aimed) aim(ctx context.Context, target, again int) error {
 	n := len(a.runs)
 	if n == 10 && a.fails != nil {
 		return a.fails
 	}
 	if n > 0 {
+		// An engine finishes what is in flight.
+		if from, to := a.stalls(a.runs[n-1]); time.Since(a.began) >= from && time.Since(a.began) < to {
+			time.Sleep(to - time.Since(a.began))
+		}
 		a.runs[n-1].to = time.Since(a.began)
 		if a.deaf != nil && a.deaf(n) {
 			target = a.runs[n-1].target
 		}
 	}
 	if target == 1 {
-		a.asked = append(a.asked, windows)
+		a.asked = append(a.asked, again)
 	}
 	select {
 	case <-time.After(a.starts):
@@ -66,18 +81,32 @@ func (a *aimed) stands(context.Context, int) error {
 	return nil
 }
 
-// rows returns a row for each whole second of each engine after its first operation.
+// rows returns a row for each second of each engine after its first operation, and one for the rest when it ends. The
+// row of a second in which the storage stalls ends with the stall.
 func (a *aimed) rows() []result.Second {
 	var rows []result.Second
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, run := range a.runs {
-		to := run.to
-		if to == 0 {
-			to = time.Since(a.began)
+	for engine, run := range a.runs {
+		end := run.to
+		if end == 0 {
+			end = time.Since(a.began).Truncate(time.Second) + run.from%time.Second
 		}
-		for from := run.from + a.connects[run.target]; from+time.Second <= to; from += time.Second {
-			done := result.Done{Operations: a.rate[run.target] * (1 + 0.05*rng.NormFloat64())}
-			rows = append(rows, result.Second{FromNanoseconds: int64(from), ToNanoseconds: int64(from + time.Second), Done: done, Target: run.target})
+		stalled, resumed := a.stalls(run)
+		for from := run.from + a.connects[run.target]; from < end; {
+			to, works := from+time.Second, time.Second
+			if to > stalled && from < resumed {
+				to = max(to, resumed)
+				works = to - from - min(to, resumed) + max(from, stalled)
+			}
+			if to > end {
+				if run.to == 0 {
+					break
+				}
+				to, works = end, max(0, works-(to-end))
+			}
+			done := result.Done{Operations: a.rate[run.target] * works.Seconds() * (1 + 0.05*rng.NormFloat64())}
+			rows = append(rows, result.Second{FromNanoseconds: int64(from), ToNanoseconds: int64(to), Done: done, Target: int32(run.target), Engine: int32(engine)})
+			from = to
 		}
 	}
 	return rows
@@ -131,6 +160,8 @@ func TestTargetsAreCompared(t *testing.T) {
 		"a client is never aimed":         {func(a *aimed) { a.rate[1], a.deaf = 500, candidate(a) }, "", ""},
 		"engines end slowly":              {func(a *aimed) { a.rate[1], a.starts = 500, 3*time.Second }, stats.Inferior, ""},
 		"an engine does not end":          {func(a *aimed) { a.rate[1], a.starts = 500, 9*time.Second }, "", "aim at target"},
+		"one stalls at the end":           {func(a *aimed) { a.stallAt, a.stall = 8500*time.Millisecond, 5*time.Second }, stats.Inconclusive, ""},
+		"one stalls to the end":           {func(a *aimed) { a.stallAt, a.stall = 3200*time.Millisecond, 10*time.Second }, stats.Inferior, ""},
 		"one connects too late":           {func(a *aimed) { a.rate[1], a.connects[1] = 500, 6*time.Second }, "", ""},
 		"a client does not answer":        {func(a *aimed) { a.fails = errors.New("no answer") }, "", "aim at target"},
 		"a pool was replaced":             {func(a *aimed) { a.changed = errors.New("pool p has another ID") }, "", "another ID"},

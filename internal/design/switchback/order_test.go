@@ -178,6 +178,58 @@ func TestCutAndFaults(t *testing.T) {
 	}
 }
 
+// A window whose engine is stopped at its end has all rows of that engine, and none of the next one.
+func TestWindowEndsWithItsEngine(t *testing.T) {
+	moment := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	timing := Timing{WashOut: moment(2.9), MaxSwitch: moment(8), ClockError: moment(0.2), Coverage: 0.7}
+	switches := []Switch{{Ended: moment(10)}, {Sent: moment(10), Acknowledged: moment(14), Ended: moment(24)}}
+	before, after := []float64{0.2, 1, 2}, []float64{14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 24.1} // The next engine works from 13.9 on.
+	for name, c := range map[string]struct {
+		ends    []float64 // of the rows of the first window's engine
+		want    [3]Part   // First counts from the first row of ends
+		covered bool
+	}{
+		"at once":                             {[]float64{3, 4, 5, 6, 7, 8, 9, 10.01}, [3]Part{{1, 8, moment(7.01)}, {1, 4, moment(3)}, {4, 8, moment(4.01)}}, true},
+		"after a row that crosses the end":    {[]float64{3, 4, 5, 6, 7, 8, 9, 10.1, 10.11}, [3]Part{{1, 9, moment(7.11)}, {1, 4, moment(3)}, {4, 9, moment(4.11)}}, true},
+		"after a stall":                       {[]float64{3, 4, 5, 6, 7, 8, 13}, [3]Part{{1, 7, moment(10)}, {1, 4, moment(3)}, {4, 7, moment(7)}}, true},
+		"after a stall of more than a half":   {[]float64{3, 4, 5, 13}, [3]Part{{1, 4, moment(10)}, {1, 3, moment(2)}, {3, 4, moment(8)}}, true},
+		"after a stall since the wash-out":    {[]float64{2.9, 13.8}, [3]Part{{1, 2, moment(10.9)}, {1, 2, moment(10.9)}, {1, 2, moment(10.9)}}, true},
+		"after rows that do not cover enough": {[]float64{6, 7, 8, 9, 10.01}, [3]Part{{1, 5, moment(4.01)}, {1, 5, moment(4.01)}, {1, 5, moment(4.01)}}, false},
+		"and has no rows":                     {nil, [3]Part{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := Client{Offset: moment(100), Error: moment(0.02)}
+			for engine, ends := range [][]float64{before, c.ends, after} {
+				for i, end := range ends {
+					from := []float64{0, 2, 13.9}[engine]
+					if i > 0 {
+						from = ends[i-1]
+					}
+					client.Rows = append(client.Rows, Span{moment(100 + from), moment(100 + end)})
+					client.Engines = append(client.Engines, engine)
+				}
+			}
+			pieces, covered, err := Pieces(switches, []Client{client}, timing)
+			if err != nil || !slices.Equal(covered, []bool{c.covered, true}) {
+				t.Fatalf("covered %v, %v", covered, err)
+			}
+			for half, piece := range pieces[0] {
+				got := piece.Parts[0]
+				got.First, got.End = got.First-len(before), got.End-len(before)
+				if got.Lasted == 0 {
+					got = Part{}
+				}
+				if got != c.want[half] {
+					t.Errorf("half %d: %+v, want %+v", half, got, c.want[half])
+				}
+			}
+			if next := pieces[1][Whole].Parts[0]; next.End != len(client.Rows) || next.First != len(client.Rows)-8 {
+				t.Errorf("the next window has rows %d to %d of %d", next.First, next.End, len(client.Rows))
+			}
+		})
+	}
+}
+
 func TestVerdictsAreLimited(t *testing.T) {
 	short := func(mean, late float64, p stats.PValues) []Entry {
 		return []Entry{{Candidate: 1, Blocks: 4, Mean: mean, StdDev: 0.01, Late: late, P: p}}

@@ -23,6 +23,8 @@ type Switch struct {
 // client's work in about a second.
 type Client struct {
 	Rows []Span
+	// Engines has the number of the load tool's start that each row belongs to, if each window has its own; otherwise nil.
+	Engines []int
 	// Offset is the client's clock minus the operator's clock. Error is the maximum error of Offset.
 	Offset, Error time.Duration
 }
@@ -55,6 +57,9 @@ type Part struct {
 	First, End int
 	Lasted     time.Duration
 }
+
+// Has reports whether a row is one of the part.
+func (p Part) Has(row int) bool { return row >= p.First && row < p.End }
 
 // Piece is a whole window or a half of it, with one Part for each client.
 type Piece struct {
@@ -100,23 +105,25 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 
 // Pieces returns the whole and the halves of each window, without its wash-out. covered says whether enough
 // rows of each client cover the window, and both halves have rows.
+//
+// If each window has its own engine, the window ends for each client where its engine has ended: a tool first finishes
+// what is in flight. If the storage stalls at the end of a window, the window without that time would have too few rows,
+// or look as if there had been no stall.
 func Pieces(switches []Switch, clients []Client, timing Timing) (pieces [][3]Piece, covered []bool, err error) {
 	if err := checkInput(switches, clients, timing); err != nil {
 		return nil, nil, err
 	}
 	for i, s := range switches {
 		span := Span{From: s.Acknowledged + timing.WashOut, To: s.Ended}
-		middle := (span.From + span.To) / 2
-		var triple [3]Piece
-		known := true
-		for half, stretch := range []Span{span, {span.From, middle}, {middle, span.To}} {
-			coverage := 0.0
-			if Half(half) == Whole {
-				coverage = timing.Coverage
+		triple := [3]Piece{{Window: i, Half: Whole}, {Window: i, Half: Early}, {Window: i, Half: Late}}
+		known := span.To > span.From
+		for _, c := range clients {
+			parts, lasts := c.pieces(span)
+			for half, part := range parts {
+				triple[half].Parts = append(triple[half].Parts, part)
+				known = known && part.Lasted > 0
 			}
-			parts, ok := within(stretch, clients, coverage)
-			triple[half] = Piece{Window: i, Half: Half(half), Parts: parts}
-			known = known && ok
+			known = known && float64(parts[Whole].Lasted) >= timing.Coverage*float64(lasts)
 		}
 		pieces, covered = append(pieces, triple), append(covered, known)
 	}
@@ -147,22 +154,59 @@ func checkInput(switches []Switch, clients []Client, timing Timing) error {
 	return nil
 }
 
-// within selects the rows of each client that lie in a span. It returns false if the span is empty, if a
-// client has no row in it, or if a client's rows cover less than the given share of it.
-func within(span Span, clients []Client, coverage float64) (parts []Part, known bool) {
-	known = span.To > span.From
-	for _, c := range clients {
-		// Rows are in order, so their starts and ends are sorted.
-		first := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].From-c.Offset-c.Error >= span.From })
-		end := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].To-c.Offset+c.Error > span.To })
-		part := Part{First: first, End: max(first, end)}
-		for _, row := range c.Rows[part.First:part.End] {
-			part.Lasted += row.To - row.From
-		}
-		parts = append(parts, part)
-		known = known && part.Lasted > 0 && float64(part.Lasted) >= coverage*float64(span.To-span.From)
+// pieces selects the rows of a client in a window and in its halves, and returns how long the window lasts for this
+// client.
+func (c *Client) pieces(span Span) (parts [3]Part, lasts time.Duration) {
+	middle := (span.From + span.To) / 2
+	whole, early, late := c.within(span), c.within(Span{span.From, middle}), c.within(Span{middle, span.To})
+	if end := c.engineEnd(middle, span.To); end > 0 {
+		whole = Part{First: min(whole.First, end-1), End: max(whole.End, end)} // The last row may begin in the wash-out.
+		span.To = max(span.To, c.Rows[end-1].To-c.Offset)
+		early, late = c.halves(whole, middle)
 	}
-	return parts, known
+	for i, p := range []Part{whole, early, late} {
+		for _, row := range c.Rows[p.First:p.End] {
+			p.Lasted += row.To - row.From
+		}
+		parts[i] = p
+	}
+	return parts, span.To - span.From
+}
+
+// halves divides the rows of a window. A row belongs to the half in which its middle lies: in a short window, or after a
+// stall, no row may lie in one of them entirely. If all rows are of one half, both halves have them.
+func (c *Client) halves(whole Part, middle time.Duration) (early, late Part) {
+	second := whole.First
+	for second < whole.End && (c.Rows[second].From+c.Rows[second].To)/2-c.Offset < middle {
+		second++
+	}
+	if second == whole.First || second == whole.End {
+		return whole, whole
+	}
+	return Part{First: whole.First, End: second}, Part{First: second, End: whole.End}
+}
+
+// within selects the rows that lie in a span.
+func (c *Client) within(span Span) Part {
+	// Rows are in order, so their starts and ends are sorted.
+	first := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].From-c.Offset-c.Error >= span.From })
+	end := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].To-c.Offset+c.Error > span.To })
+	return Part{First: first, End: max(first, end)}
+}
+
+// engineEnd returns the end of the rows of the engine that worked in the middle of a window; 0 if that is unknown, or
+// if all windows have the same engine.
+func (c *Client) engineEnd(middle, to time.Duration) int {
+	if c.Engines == nil {
+		return 0
+	}
+	end := sort.Search(len(c.Rows), func(i int) bool { return c.Rows[i].To-c.Offset > middle })
+	if end == len(c.Rows) || c.Rows[end].From-c.Offset >= to {
+		return 0
+	}
+	for engine := c.Engines[end]; end < len(c.Rows) && c.Engines[end] == engine; end++ {
+	}
+	return end
 }
 
 // Faults reports which windows are invalid: not proven, switched slowly, not covered, or disturbed. It does

@@ -26,6 +26,8 @@ type job struct {
 	group  int
 	// elapsed is in whole seconds. startMilliseconds is the time of the start, since 1970; 0 if unknown.
 	elapsed, startMilliseconds int64
+	// runs says that fio expected the job to go on when it wrote the report.
+	runs bool
 	// errorCode is the error number that fio reports for the job, without its sign; 0 without an error.
 	// errorCount counts the errors after which the job continued (continue_on_error).
 	errorCode, errorCount int64

@@ -343,6 +343,14 @@ func (d *decoder) job(j *job) error {
 			return err
 		case "elapsed":
 			return d.int(&j.elapsed)
+		case "eta":
+			value, err := d.ReadValue()
+			if err != nil {
+				return d.failed(err)
+			}
+			seconds, ok := parse.Int(value)
+			j.runs = ok && seconds > 0
+			return nil
 		case "job_start": // since fio 3.36
 			return d.int(&j.startMilliseconds)
 		case "error":

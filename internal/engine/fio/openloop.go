@@ -56,11 +56,7 @@ func (generatedLines) Line(line []byte) (parse.Rate, bool) {
 	if err := json.Unmarshal(line, counted); err != nil || !(counted.Seconds > 0) {
 		return parse.Rate{}, false
 	}
-	rate := parse.Rate{BytesPerSecond: counted.Bytes / counted.Seconds, OperationsPerSecond: counted.Operations / counted.Seconds, Counted: counted}
-	if timed := counted.Timed(); timed > 0 {
-		rate.MeanLatencySeconds = counted.LatencySeconds / timed
-	}
-	return rate, true
+	return rateOver(counted, counted.Seconds), true
 }
 
 // checkOpenLoop returns an error for an option that has no meaning at a rate, or that the generator lacks.

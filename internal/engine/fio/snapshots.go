@@ -12,8 +12,8 @@ import (
 const (
 	// maxSnapshot, in bytes, exceeds the size of a report of one group with all bins of reads and writes.
 	maxSnapshot = 1 << 20
-	// shortestSnapshot is the shortest time, in seconds, between two different reports. fio prints the last
-	// report twice, in less time than that.
+	// shortestSnapshot is the shortest time, in seconds, between two reports that fio prints at its interval. A report
+	// at the end may follow sooner.
 	shortestSnapshot = 0.1
 )
 
@@ -26,11 +26,16 @@ type live struct {
 	inside bool
 	last   *snapshot
 	ramped bool // the latest status line was of the ramp
+
+	began   int64 // when the jobs began their work, at the latest, in milliseconds since 1970
+	stopped bool  // a signal stopped fio
 }
 
 // snapshot holds fio's counters at one moment.
 type snapshot struct {
-	milliseconds int64 // the time of the report, since 1970
+	milliseconds int64   // the time of the report, since 1970
+	seconds      float64 // for how long the jobs have worked
+	runs         bool    // that is not all
 	parts        map[result.DirectionName]direction
 }
 
@@ -38,7 +43,7 @@ func newLive() parse.Live { return &live{} }
 
 // Line implements [parse.Live].
 func (l *live) Line(line []byte) (parse.Rate, bool) {
-	switch {
+	switch l.stopped = l.stopped || isKill(line); {
 	case l.inside && len(line) > 0 && line[0] == '}':
 		l.inside = false
 		return l.report(append(l.open, '}'))
@@ -71,32 +76,61 @@ func (l *live) status(line []byte) (parse.Rate, bool) {
 }
 
 // report reads a document, and returns the rate since the previous readable document; false if no rate can be
-// computed.
+// computed. When fio ends, it prints what it has done since the latest report, and then prints that again.
 func (l *live) report(document []byte) (parse.Rate, bool) {
 	next, err := readSnapshot(document)
 	if err != nil {
 		return parse.Rate{}, false
 	}
 	before := l.last
-	if before == nil {
+	l.settle(next)
+	if before == nil { // The interval began when fio was started. That includes the time in which it connected.
 		l.last = next
-		return parse.Rate{}, false
+		counted, ok := next.since(&snapshot{})
+		if !ok || next.seconds <= 0 {
+			return parse.Rate{}, false
+		}
+		counted.Taken = time.UnixMilli(next.milliseconds)
+		return rateOver(counted, next.seconds), true
 	}
 	seconds := float64(next.milliseconds-before.milliseconds) / 1e3
-	if seconds >= 0 && seconds < shortestSnapshot {
-		return parse.Rate{}, false
+	counted, ok := next.since(before)
+	if seconds == 0 || (seconds > 0 && (seconds < shortestSnapshot || l.ended(next)) && ok && counted.Operations == 0) {
+		return parse.Rate{}, false // The same again, or too early to tell.
 	}
 	l.last = next
-	counted, ok := next.since(before)
-	if !ok || seconds < 0 {
-		return parse.Rate{}, false // fio reset its counters after the ramp, or the clock was set back.
+	if !ok || seconds < 0 { // fio reset its counters after the ramp, or the clock was set back.
+		l.began = next.milliseconds - next.worked()
+		return parse.Rate{}, false
 	}
 	counted.Seconds, counted.Taken = seconds, time.UnixMilli(next.milliseconds)
-	rate := parse.Rate{BytesPerSecond: counted.Bytes / seconds, OperationsPerSecond: counted.Operations / seconds, Counted: counted}
-	if counted.Operations > 0 {
-		rate.MeanLatencySeconds = counted.LatencySeconds / counted.Operations
+	return rateOver(counted, seconds), true
+}
+
+// ended reports whether a report is the last one of a fio that was stopped.
+func (l *live) ended(next *snapshot) bool { return l.stopped && !next.runs }
+
+// settle makes the last report of a fio that was stopped end when its jobs ended their work, after they had finished what
+// was in flight. Closing the data, and writing the report, take long on a busy machine.
+func (l *live) settle(next *snapshot) {
+	if began := next.milliseconds - next.worked(); l.last == nil || began < l.began {
+		l.began = began
 	}
-	return rate, true
+	if last := l.began + next.worked(); l.ended(next) && l.last != nil && last > l.last.milliseconds {
+		next.milliseconds = min(next.milliseconds, last)
+	}
+}
+
+// worked returns for how many milliseconds the jobs have worked.
+func (s *snapshot) worked() int64 { return int64(s.seconds * 1e3) }
+
+// rateOver returns the rate of what was done within a number of seconds.
+func rateOver(counted *parse.Counted, seconds float64) parse.Rate {
+	rate := parse.Rate{BytesPerSecond: counted.Bytes / seconds, OperationsPerSecond: counted.Operations / seconds, Counted: counted}
+	if timed := counted.Timed(); timed > 0 {
+		rate.MeanLatencySeconds = counted.LatencySeconds / timed
+	}
+	return rate
 }
 
 // readSnapshot reads a report and adds up all jobs.
@@ -107,7 +141,9 @@ func readSnapshot(document []byte) (*snapshot, error) {
 	}
 	s := &snapshot{milliseconds: r.milliseconds, parts: map[result.DirectionName]direction{}}
 	for _, j := range r.jobs {
+		s.runs = s.runs || j.runs
 		for name, dir := range j.directions {
+			s.seconds = max(s.seconds, dir.Seconds)
 			sum, err := addCounts(s.parts[name], *dir)
 			if err != nil {
 				return nil, err

@@ -3,7 +3,11 @@ package fio
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,20 +40,19 @@ func countedIn(output []byte) (all []*parse.Counted) {
 
 // The counts of all seconds sum up to the last report, exactly and in each bin.
 func TestSnapshotsAddUp(t *testing.T) {
-	for name, reads := range map[string]int{"mixed.out": 3, "reads.out": 2} {
+	for name, reads := range map[string]int{"mixed.out": 4, "reads.out": 3, "stalled.out": 2} {
 		t.Run(name, func(t *testing.T) {
 			output := snapshots(t, name)
 			all := countedIn(output)
 			if len(all) < reads {
 				t.Fatalf("%d seconds", len(all))
 			}
-			first := firstAfterRamp(t, output)
-			last, err := ParseJSON(bytes.NewReader(output), parse.Options{})
+			last, err := readSnapshot(lastReport(output))
 			if err != nil {
 				t.Fatal(err)
 			}
-			operations, histogram := float64(first.Latency.Moments.Count), first.Latency.Histogram
-			for _, c := range all {
+			operations, histogram := resetAfterRamp(t, output)
+			for i, c := range all {
 				d := c.Read
 				if d == nil {
 					d = &c.Done
@@ -61,32 +64,50 @@ func TestSnapshotsAddUp(t *testing.T) {
 				if histogram, err = result.AddHistograms(histogram, d.Latencies); err != nil {
 					t.Fatal(err)
 				}
-				if c.Seconds < 0.1 || c.Seconds > 1.5 || !c.Taken.After(time.UnixMilli(0)) {
+				if i > 0 && (c.Seconds < 0.1 || c.Seconds > 5) || (i == 0) != (c.Seconds == 0) || !c.Taken.After(time.UnixMilli(0)) {
 					t.Errorf("%v s until %v", c.Seconds, c.Taken)
 				}
 			}
-			if want := last.Read.Latency; operations != float64(want.Moments.Count) || !cmp.Equal(histogram, want.Histogram) {
+			if want := last.parts[result.Read].Latency; operations != float64(want.Moments.Count) || !cmp.Equal(histogram, want.Histogram) {
 				t.Errorf("%v operations, want %d; histogram %s", operations, want.Moments.Count, cmp.Diff(want.Histogram, histogram))
 			}
 		})
 	}
 }
 
-// firstAfterRamp returns the reads in the first report after fio has reset its counters.
-func firstAfterRamp(t *testing.T, output []byte) direction {
+// resetAfterRamp returns the reads in the first report after fio has reset its counters, which yields no row: nobody
+// knows when that was.
+func resetAfterRamp(t *testing.T, output []byte) (operations float64, histogram *result.Histogram) {
 	t.Helper()
-	parts := strings.SplitAfter(string(output), "\n}\n")
-	for _, part := range parts {
+	for i, part := range strings.SplitAfter(string(output), "\n}\n") {
 		s, err := readSnapshot([]byte(part))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := s.parts[result.Read]; d.Latency != nil {
-			return d
+		switch d := s.parts[result.Read]; {
+		case d.Latency != nil && i == 0:
+			return 0, &result.Histogram{}
+		case d.Latency != nil:
+			return float64(d.Latency.Moments.Count), d.Latency.Histogram
 		}
 	}
 	t.Fatal("there is none")
-	return direction{}
+	return 0, nil
+}
+
+func lastReport(output []byte) []byte {
+	k := newRestorer(io.Discard)
+	_, _ = k.Write(output)
+	return k.Last()
+}
+
+// The storage stalled 0.5 s after the first report. fio was stopped 1.6 s later, and could only end when the storage
+// worked again, 2.2 s after that. The last row has all of that time, and the operations that were in flight.
+func TestSnapshotsOfAStallAtTheEnd(t *testing.T) {
+	all := countedIn(snapshots(t, "stalled.out"))
+	if stalled := all[len(all)-1]; len(all) != 2 || stalled.Seconds < 4.2 || stalled.Operations != 362 || stalled.LatencySeconds < 3.8 {
+		t.Errorf("%d rows, and last %+v", len(all), stalled)
+	}
 }
 
 func TestSnapshotsOfAMixAreApart(t *testing.T) {
@@ -98,6 +119,23 @@ func TestSnapshotsOfAMixAreApart(t *testing.T) {
 	}
 }
 
+// The last report counts until the jobs ended their work: fio says that they had worked for 2.661 s at the report before,
+// and for 3.003 s in the end. It wrote the last report later.
+func TestTheLastSnapshotEndsWithTheWork(t *testing.T) {
+	output := string(snapshots(t, "killed.out"))
+	want := countedIn([]byte(output))
+	last := want[len(want)-1]
+	stamps := regexp.MustCompile(`"timestamp_ms" : \d+`).FindAllString(output, -1)
+	written, err := strconv.ParseInt(stamps[len(stamps)-1][len(`"timestamp_ms" : `):], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := strings.Replace(output, stamps[len(stamps)-1], fmt.Sprintf(`"timestamp_ms" : %d`, written+3000), 1)
+	if got := countedIn([]byte(late)); !cmp.Equal(got, want) || last.Seconds < 0.3 || last.Seconds > 0.4 || last.Operations == 0 {
+		t.Errorf("the last row is %+v, and of a report that came 3 s later %+v", last, got[len(got)-1])
+	}
+}
+
 // A report that is incomplete, of another kind or late has no result, and neither do counters that
 // start again.
 func TestSnapshotsThatSayNothing(t *testing.T) {
@@ -105,20 +143,24 @@ func TestSnapshotsThatSayNothing(t *testing.T) {
 	first, rest, _ := strings.Cut(whole, "\n}\n")
 	second, _, _ := strings.Cut(rest, "\n}\n")
 	first, second = first+"\n}\n", second+"\n}\n"
+	stampOf := regexp.MustCompile(`"timestamp_ms" : \d+`).FindString
+	stamp := stampOf(first)
 	for name, tc := range map[string]struct {
 		output string
 		want   int
 	}{
-		"the first":                 {first, 0},
-		"two":                       {first + second, 1},
-		"the same again":            {first + first, 0},
-		"backwards":                 {second + first, 0},
-		"a message within":          {first + strings.Replace(second, "\n", "\nfio: a message\n", 1), 1},
-		"cut off, and another one":  {first + second[:200] + "\n" + second, 0},
-		"without an end":            {first + strings.TrimSuffix(second, "}\n"), 0},
-		"of no end":                 {first + "{\n" + strings.Repeat(" \"a\": 1,\n", 200_000) + "}\n" + second, 1},
-		"no numbers":                {first + strings.ReplaceAll(second, `"total_ios" : `, `"total_ios" : -`), 0},
-		"fewer operations in a bin": {first + strings.Replace(second, `"bins" : {`, `"bins" : {"1" : 5},"nothing" : {`, 1), 0},
+		"the first":                 {first, 1},
+		"two":                       {first + second, 2},
+		"the same again":            {first + first, 1},
+		"the same a bit later":      {first + strings.Replace(first, stamp, stamp[:len(stamp)-2]+"99", 1), 1},
+		"more in less than 0.1 s":   {first + strings.Replace(second, stampOf(second), stampOf(first)[:len(stamp)-2]+"99", 1), 2},
+		"backwards":                 {second + first, 1},
+		"a message within":          {first + strings.Replace(second, "\n", "\nfio: a message\n", 1), 2},
+		"cut off, and another one":  {first + second[:200] + "\n" + second, 1},
+		"without an end":            {first + strings.TrimSuffix(second, "}\n"), 1},
+		"of no end":                 {first + "{\n" + strings.Repeat(" \"a\": 1,\n", 200_000) + "}\n" + second, 2},
+		"no numbers":                {first + strings.ReplaceAll(second, `"total_ios" : `, `"total_ios" : -`), 1},
+		"fewer operations in a bin": {first + strings.Replace(second, `"bins" : {`, `"bins" : {"1" : 5},"nothing" : {`, 1), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := countedIn([]byte(tc.output)); len(got) != tc.want {

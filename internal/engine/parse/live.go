@@ -19,6 +19,8 @@ type Rate struct {
 
 // Counted holds the work that an engine did in an interval.
 type Counted struct {
+	// Seconds is the length of the interval; 0 if the interval began when the engine was started, and the engine does
+	// not say when that was.
 	Seconds float64 `json:"seconds"`
 	// Taken is when the interval ended, by the machine's clock. It is zero if the interval ended when the
 	// engine printed the line.
