@@ -65,9 +65,9 @@ func (f facts) sessionIsOver() bool {
 func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
 	if seen.memory.switching.loop != nil {
-		doing = "Settings are switched under a running load."
+		doing = fmt.Sprintf("%ss are switched under a running load.", seen.noun().Upper())
 		if seen.sessions != nil && seen.sessions.Long > 0 {
-			doing = "Each setting stays applied for a long window."
+			doing = fmt.Sprintf("Each %s stays applied for a long window.", seen.noun())
 		}
 	}
 	return seen.untilEnd(plan{
@@ -78,15 +78,20 @@ func watchSession(seen facts) (plan, bool) {
 
 // proveConfiguration proves a configuration without load.
 func proveConfiguration(seen facts) (plan, bool) {
+	doing := "Trying the settings without load."
+	if seen.sessions != nil && seen.sessions.Aims() { // There is nothing to try.
+		doing = "Preparing it."
+	}
 	return plan{
-		Step: stepProve, Again: seen.pace.Settle, Progress: seen.sessionProgress("proving " + seen.configuration().Name), Outcome: seen.inSession("Trying the settings without load."),
+		Step: stepProve, Again: seen.pace.Settle, Progress: seen.sessionProgress("proving " + seen.configuration().Name), Outcome: seen.inSession(doing),
 	}, seen.sessions != nil
 }
 
 // beginSession creates the benchmark of a session once all configurations are proven.
 func beginSession(seen facts) (plan, bool) {
 	return plan{
-		Step: stepBeginSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("preparing"), Outcome: seen.inSession("Creating the pool and the clients of the session."),
+		Step: stepBeginSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("preparing"),
+		Outcome: seen.inSession(fmt.Sprintf("Creating the %s and the clients of the session.", seen.noun().Own())),
 	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunTrial && seen.allProven()
 }
 
@@ -113,7 +118,7 @@ func (f facts) sessionPace() string {
 func (f facts) sessionProgress(activity string) string {
 	if f.memory.switching.number == f.run() {
 		if loop := f.memory.switching.loop; loop != nil {
-			activity = loop.progress()
+			activity = loop.progress(f.noun())
 		}
 	}
 	return fmt.Sprintf("session %d: %s", f.run(), activity)

@@ -225,6 +225,9 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	}, nil
 }
 
+// noun returns the word for what the session compares.
+func (f facts) noun() sweepspec.Noun { return sweepspec.NounOf(&f.sweep.Spec) }
+
 // treatments returns what the session compares.
 func (r *Reconciler) treatments(ctx context.Context, seen pass) (session.Treatments, error) {
 	if seen.sessions.Aims() {
@@ -302,7 +305,7 @@ func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, cause string) {
 	case f.spoilt != "":
 		return invalid(v1alpha1.TrialFailed, cmp.Or(f.memory.trial.spoilt, f.spoilt))
 	case s.loop == nil && s.child == f.child.UID:
-		return invalid(v1alpha1.TrialFailed, "its benchmark ended before settings were switched: "+kstatus.Current(f.child.Status.Conditions).Message)
+		return invalid(v1alpha1.TrialFailed, fmt.Sprintf("its benchmark ended before %ss were switched: %s", f.noun(), kstatus.Current(f.child.Status.Conditions).Message))
 	case s.loop == nil:
 		return invalid(v1alpha1.TrialInterrupted, "the manager was restarted")
 	}
@@ -312,7 +315,7 @@ func (f facts) endedSession(s *sessionMemory) (t v1alpha1.Trial, cause string) {
 	}
 	summary, ok, err := s.loop.evidence.Summarize(question)
 	summary.Mark = s.loop.evidence.Mark(question)
-	return sweepspec.NewSessionTrial(f.run(), s.loop.evidence.Plan.Long > 0, summary, ok, err, f.sessionCost(s))
+	return sweepspec.NewSessionTrial(f.noun(), f.run(), s.loop.evidence.Plan.Long > 0, summary, ok, err, f.sessionCost(s))
 }
 
 // sessionCost returns the cost of a session that ends now.

@@ -135,13 +135,14 @@ func (l *loop) foreignChange() *tuning.ForeignChangeError {
 }
 
 // progress describes the loop's activity for status.
-func (l *loop) progress() string {
+func (l *loop) progress(noun sweepspec.Noun) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	text := fmt.Sprintf("switching %ss", noun)
 	if l.look == "" {
-		return "switching settings"
+		return text
 	}
-	return "switching settings; " + l.look
+	return text + "; " + l.look
 }
 
 func (l *loop) saw(look string) {

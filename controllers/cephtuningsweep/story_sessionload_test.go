@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
@@ -54,6 +55,9 @@ func comparedDepths(w *world) {
 	w.wantState(before)
 	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || s.Status.Verdict != v1alpha1.VerdictInferior || s.Status.Scope != v1alpha1.ScopeWindows || w.sessions(s).Short != 1 {
 		w.t.Errorf("design %s, verdict %s, %s, sessions %q: %s", p.Design, s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
+	}
+	if told := s.Status.Summary; strings.Contains(strings.ToLower(told), "setting") || !strings.Contains(told, "a depth") {
+		w.t.Errorf("a session of loads speaks of settings: %s", told)
 	}
 	w.wantComparison(s, 4)
 	w.wantReplayed(s, 1)

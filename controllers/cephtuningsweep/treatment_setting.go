@@ -63,7 +63,10 @@ func (r *Reconciler) ownPool(ctx context.Context, seen pass, connection ceph.Con
 // Try implements [session.Treatments]. It applies the options of the session's own pool for each configuration, and
 // last for the baseline. These options could not be proven before the session, because the pool did not exist.
 func (s *settingTreatments) Try(ctx context.Context) error {
-	return s.engine.Try(ctx, s.pool, append(slices.Clone(s.changes[1:]), s.changes[0]))
+	if err := s.engine.Try(ctx, s.pool, append(slices.Clone(s.changes[1:]), s.changes[0])); err != nil {
+		return fmt.Errorf("try the settings: %w", err)
+	}
+	return nil
 }
 
 // Switch implements [session.Treatments].

@@ -122,7 +122,7 @@ func (s *SwitchedSession) check() error {
 func (s *SwitchedSession) checkEvidence() error {
 	for i, w := range s.Evidence.Record.Switches {
 		if w.Treatment < 0 || w.Treatment >= len(s.Configurations) {
-			return fmt.Errorf("%w has setting %d in window %d, and %d configurations", errSession, w.Treatment, i+1, len(s.Configurations))
+			return fmt.Errorf("%w has configuration %d in window %d, and %d configurations", errSession, w.Treatment, i+1, len(s.Configurations))
 		}
 	}
 	for i, client := range s.Evidence.Clients {

@@ -159,8 +159,8 @@ func TestASessionThatCannotBeIsRefused(t *testing.T) {
 		"without names":           {func(s *SwitchedSession) { s.Configurations = nil }, "has 0 configurations"},
 		"of more than it says":    {func(s *SwitchedSession) { s.Evidence.Plan.Candidates = 3 }, "of 3 candidates has 2"},
 		"without its faults":      {func(s *SwitchedSession) { s.Counted.Faults = nil }, "16 windows and 0 faults"},
-		"with a setting too many": {func(s *SwitchedSession) { s.Evidence.Record.Switches[2].Treatment = 2 }, "setting 2 in window 3"},
-		"with a negative setting": {func(s *SwitchedSession) { s.Evidence.Record.Switches[0].Treatment = -1 }, "setting -1 in window 1"},
+		"with a setting too many": {func(s *SwitchedSession) { s.Evidence.Record.Switches[2].Treatment = 2 }, "configuration 2 in window 3"},
+		"with a negative setting": {func(s *SwitchedSession) { s.Evidence.Record.Switches[0].Treatment = -1 }, "configuration -1 in window 1"},
 		"with a row of no length": {func(s *SwitchedSession) { s.Evidence.Clients[0].Seconds[0].ToNanoseconds = 0 }, "client 0: a second"},
 		"with a negative number":  {func(s *SwitchedSession) { s.Evidence.Plan.Number, s.Configurations = -1, nil }, "number -1"},
 	} {

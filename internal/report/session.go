@@ -14,13 +14,13 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// ScopeOf describes the scope of a verdict; "" for an unknown or empty scope.
-func ScopeOf(scope v1alpha1.SweepScope) string {
-	switch scope {
+// ScopeOf describes the scope of a sweep's verdict; "" for an unknown or empty scope.
+func ScopeOf(s *v1alpha1.CephTuningSweep) string {
+	switch s.Status.Scope {
 	case v1alpha1.ScopeCluster:
 		return "this cluster, on several days"
 	default:
-		return strings.TrimPrefix(sweepspec.ScopeNote(scope), "on ")
+		return strings.TrimPrefix(sweepspec.ScopeNote(&s.Spec, s.Status.Scope), "on ")
 	}
 }
 
@@ -84,7 +84,7 @@ func sessionFigures(s *v1alpha1.CephTuningSweep, trials []v1alpha1.Trial) [][]st
 // ComparisonRows returns nil for a sweep that is not interleaved, and for trials of another version.
 func ComparisonRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
 	trials, err := sweepspec.Trials(&s.Status)
-	if err != nil || !sweepspec.WordsOf(s.Status.Plan).Windows {
+	if err != nil || !sweepspec.HasWindows(s.Status.Plan) {
 		return nil, nil
 	}
 	metric := s.Spec.Objective.Metric

@@ -111,7 +111,7 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 			class, counts = class+" pale", "does not count"
 		}
 		from, to := x.position((w.Acknowledged + washOut).Seconds()), x.position(w.Ended.Seconds())
-		name := fmt.Sprintf("setting %d", w.Treatment)
+		name := fmt.Sprintf("configuration %d", w.Treatment)
 		if w.Treatment < len(s.Configurations) {
 			name = s.Configurations[w.Treatment]
 		}

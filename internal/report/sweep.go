@@ -43,12 +43,12 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	d.add("Restore", Part{Text: Restored(s)})
 	d.add("The winner, for Git", patches(s.Status.Patches)...)
 	d.add("To go back", rollback(s)...)
-	d.add("The plan", Part{Table: planTable(s.Status.Plan)})
+	d.add("The plan", Part{Table: planTable(s)})
 	d.add("Environment", Part{Table: environmentTable(s.Status.Environment)})
-	d.add("Method", Part{Text: sweepspec.WordsOf(s.Status.Plan).Method})
+	d.add("Method", Part{Text: sweepspec.WordsOf(&s.Spec, s.Status.Plan).Method})
 	d.add("To do it again", Part{Code: yaml})
 	d.Figures = sweepFigures(s, ledger)
-	if trials, err := sweepspec.Trials(&s.Status); err == nil && sweepspec.WordsOf(s.Status.Plan).Windows {
+	if trials, err := sweepspec.Trials(&s.Status); err == nil && sweepspec.HasWindows(s.Status.Plan) {
 		d.Figures = sessionFigures(s, trials)
 	}
 	return d, nil
@@ -59,7 +59,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 // Blocks with racing: false has a single look in each stage.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
-	if racing != nil && !*racing && sweepspec.WordsOf(s.Status.Plan).Races {
+	if racing != nil && !*racing && sweepspec.WordsOf(&s.Spec, s.Status.Plan).Races {
 		return percentOf(confidenceOf(s)) + " intervals"
 	}
 	return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
@@ -92,7 +92,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Began", formatTime(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Trials", Census(ledger))
-	d.fact("Verdict holds for", ScopeOf(s.Status.Scope))
+	d.fact("Verdict holds for", ScopeOf(s))
 	return d
 }
 
@@ -286,7 +286,8 @@ func patches(all []v1alpha1.WinnerPatch) []Part {
 	return parts
 }
 
-func planTable(p *v1alpha1.SweepPlan) *Table {
+func planTable(s *v1alpha1.CephTuningSweep) *Table {
+	p := s.Status.Plan
 	if p == nil {
 		return nil
 	}
@@ -297,7 +298,7 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	rows := [][]string{
 		{"configurations", strconv.Itoa(int(p.Configurations))},
 		{"baseline", strings.Join(baseline, " ")},
-		{"trials", sweepspec.WordsOf(p).Trials},
+		{"trials", sweepspec.WordsOf(&s.Spec, p).Trials},
 	}
 	if p.Seed != nil {
 		rows = append(rows, []string{"seed", strconv.FormatInt(*p.Seed, 10)})

@@ -59,7 +59,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
 	return &Plot{
 		SVG: ratioCanvas(all, margin, equal, width).svg("Ratio of each configuration to the baseline, with its interval"),
 		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
-			strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(s.Status.Plan).Superior),
+			strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(&s.Spec, s.Status.Plan).Superior),
 	}
 }
 

@@ -112,7 +112,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Concl
 		sentence = cmp.Or(saturated.sentence(c.Best, out.Configurations[c.Best]), sentence)
 	}
 	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner, scope: out.Scope}
-	err = out.advise(line, sentence, fmt.Sprintf(" Measured %s.", ScopeNote(out.Scope)), notesOf(ledger, out.Configurations), pools)
+	err = out.advise(line, sentence, fmt.Sprintf(" Measured %s.", ScopeNote(spec, out.Scope)), notesOf(ledger, out.Configurations), pools)
 	return out, err
 }
 

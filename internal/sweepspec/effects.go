@@ -19,7 +19,7 @@ func Effects(spec *Spec, p *v1alpha1.SweepPlan) []string {
 	}
 	var pools []string
 	for _, change := range Changes(spec, nil) {
-		all = append(all, fmt.Sprintf("change %s, %s", change.Place(), WordsOf(p).Changes))
+		all = append(all, fmt.Sprintf("change %s, %s", change.Place(), WordsOf(spec, p).Changes))
 		if change.MovesPGs() && !slices.Contains(pools, change.Setting.Pool) {
 			pools = append(pools, change.Setting.Pool)
 		}

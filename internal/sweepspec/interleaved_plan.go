@@ -82,7 +82,7 @@ func NextTrial(s *v1alpha1.CephTuningSweep) int {
 
 // LedgerOf returns the ledger of a sweep of the design Blocks, and nil for an interleaved sweep.
 func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
-	if WordsOf(s.Status.Plan).Windows {
+	if HasWindows(s.Status.Plan) {
 		return nil, nil
 	}
 	return ReadLedger(&s.Status)

@@ -163,10 +163,10 @@ func worstSessions() []v1alpha1.Trial {
 		return sum
 	}
 	cost := SessionCost{Seconds: 1 << 40, MiB: 1 << 40, Ended: time.Date(2026, 11, 29, 17, 19, 0, 0, time.UTC)}
-	short, _ := NewSessionTrial(1, false, summary(maxSwitched), true, nil, cost)
+	short, _ := NewSessionTrial(nounSetting, 1, false, summary(maxSwitched), true, nil, cost)
 	trials := []v1alpha1.Trial{short}
 	for n := range mostSessions {
-		long, _ := NewSessionTrial(n+2, true, summary(1), true, nil, cost)
+		long, _ := NewSessionTrial(nounSetting, n+2, true, summary(1), true, nil, cost)
 		trials = append(trials, long)
 	}
 	for len(trials) < sweep.MaxLedger {

@@ -17,20 +17,24 @@ type method struct {
 	describe func(e *estimator, plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings) error
 	// open returns the design after the trials in status.
 	open  func(spec *Spec, status *v1alpha1.CephTuningSweepStatus, planner *sweep.Planner) (Design, error)
-	words func(plan *v1alpha1.SweepPlan) Words
+	words func(spec *Spec, plan *v1alpha1.SweepPlan) Words
 }
 
 func methodOf(plan *v1alpha1.SweepPlan) method {
-	if plan != nil && plan.Design == v1alpha1.DesignInterleaved {
+	if HasWindows(plan) {
 		return method{fix: (*estimator).fixSessions, describe: describeSessions, open: openSessions, words: wordsOfSessions}
 	}
 	return method{fix: (*estimator).fix, describe: describeBlocks, open: openBlocks, words: wordsOfBlocks}
 }
 
+// HasWindows reports whether trials of a plan compare windows: they have ratios instead of figures, and their windows are
+// archived. It returns false without a plan.
+func HasWindows(plan *v1alpha1.SweepPlan) bool {
+	return plan != nil && plan.Design == v1alpha1.DesignInterleaved
+}
+
 // Words describe a design to readers of plans and reports.
 type Words struct {
-	// Windows says that trials compare windows: they have ratios instead of figures, and their windows are archived.
-	Windows bool
 	// Races says that the sweep evaluates its data several times, unless strategy.racing is false.
 	Races bool
 	// Name is the design with a phrase. Method explains it, and Superior the dashed line in a plot of ratios.
@@ -42,11 +46,11 @@ type Words struct {
 }
 
 // WordsOf describes the design of a plan; that of the design Blocks without a plan.
-func WordsOf(plan *v1alpha1.SweepPlan) Words {
+func WordsOf(spec *Spec, plan *v1alpha1.SweepPlan) Words {
 	if plan == nil {
 		plan = &v1alpha1.SweepPlan{}
 	}
-	words := methodOf(plan).words(plan)
+	words := methodOf(plan).words(spec, plan)
 	if plan.EstimatedDuration == nil || plan.RunDuration == nil {
 		return words
 	}
@@ -59,7 +63,7 @@ func WordsOf(plan *v1alpha1.SweepPlan) Words {
 	return words
 }
 
-func wordsOfBlocks(plan *v1alpha1.SweepPlan) Words {
+func wordsOfBlocks(_ *Spec, plan *v1alpha1.SweepPlan) Words {
 	words := Words{
 		Races: true, Name: "Blocks: each configuration has its own trials", Changes: "between trials",
 		Method: blocksMethod, Superior: "If several configurations raced, one is Superior only if fresh blocks confirmed that its gain is beyond the dashed line.",
@@ -78,14 +82,18 @@ func trialsPlanned(plan *v1alpha1.SweepPlan) string {
 	return fmt.Sprintf("%d to %d", plan.MinimumRuns, plan.MaximumRuns)
 }
 
-func wordsOfSessions(plan *v1alpha1.SweepPlan) Words {
+func wordsOfSessions(spec *Spec, plan *v1alpha1.SweepPlan) Words {
+	noun := NounOf(spec)
 	words := Words{
-		Windows: true, Name: "Interleaved: settings are switched under one running load", Changes: "under the load, every few seconds or minutes",
-		Method: windowsMethod, Superior: "If the whole interval is beyond the dashed line, the verdict is Superior.",
+		Name: fmt.Sprintf("Interleaved: %ss are switched under one running load", noun), Changes: "under the load, every few seconds or minutes",
+		Method: fmt.Sprintf(windowsMethod, noun, noun.Upper(), noun.Own()), Superior: "If the whole interval is beyond the dashed line, the verdict is Superior.",
 		Trials: trialsPlanned(plan) + ", with a pool each if the target is a scratch pool",
 	}
+	if noun == nounPool {
+		words.Trials = trialsPlanned(plan) + ", with its own pools each"
+	}
 	if plan.Sessions == 1 {
-		words.Trials = "1 of short windows, so the verdict holds for " + strings.TrimPrefix(ScopeNote(v1alpha1.ScopeWindows), "on ")
+		words.Trials = "1 of short windows, so the verdict holds for " + strings.TrimPrefix(ScopeNote(spec, v1alpha1.ScopeWindows), "on ")
 	}
 	return words
 }
@@ -103,11 +111,12 @@ const blocksMethod = `Configurations are compared within blocks. A block runs th
 	`verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no ` +
 	`confirmation. One run alone decides nothing.`
 
-const windowsMethod = `Settings were switched while one load ran. With scratch pools, each session has its own pool and data. In a session of ` +
+// windowsMethod takes the noun for what sessions compare, the same with a capital letter, and [Noun.Own].
+const windowsMethod = `%[2]ss were switched while one load ran. With scratch pools, each session has its own %[3]s and data. In a session of ` +
 	`short windows, windows of the baseline and of each candidate follow each other in random order, balanced within blocks. ` +
 	`In a session of long windows, the baseline and one candidate stay applied for a long window each. The first part of a ` +
-	`window, in which the setting settles, does not count. The ratio of a session is that of the arithmetic means of its ` +
+	`window, in which the %[1]s settles, does not count. The ratio of a session is that of the arithmetic means of its ` +
 	`windows. A verdict on long windows comes from Student's t test of the ratios of sessions, at looks that are fixed ` +
 	`beforehand. A verdict on short windows speaks only of switched windows. It needs both the same test of the blocks of one ` +
-	`session and a randomisation test. A block does not count if a setting was not proven, was switched late or was not ` +
+	`session and a randomisation test. A block does not count if a %[1]s was not proven, was switched late or was not ` +
 	`measured completely. Its figures play no part in that: a window in which no operation finished counts.`

@@ -26,7 +26,7 @@ func Trials(s *v1alpha1.CephTuningSweepStatus) ([]v1alpha1.Trial, error) {
 		return s.Trials, nil
 	}
 	read := oldRun
-	if WordsOf(s.Plan).Windows {
+	if HasWindows(s.Plan) {
 		read = oldSession
 	}
 	var trials []v1alpha1.Trial
@@ -93,7 +93,7 @@ func oldSession(line string, trials *[]v1alpha1.Trial) error {
 	reason, mark := oldValidity(kind)
 	t := InvalidSession(number, reason, cost)
 	if reason == "" || constraint {
-		t, _ = NewSessionTrial(number, long || constraint, session.Summary{Objective: []switchback.Entry{e}, Mark: mark}, true, nil, cost)
+		t, _ = NewSessionTrial(nounSetting, number, long || constraint, session.Summary{Objective: []switchback.Entry{e}, Mark: mark}, true, nil, cost)
 	}
 	last := len(*trials) - 1
 	switch again := last >= 0 && int((*trials)[last].Number) == number; {

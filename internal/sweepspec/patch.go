@@ -53,7 +53,7 @@ func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.P
 	}
 	var all []v1alpha1.WinnerPatch
 	for _, d := range drafts[:min(len(drafts), maxPatches)] {
-		if note := ScopeNote(scope); note != "" {
+		if note := ScopeNote(spec, scope); note != "" {
 			d.notes = append([]string{"Measured " + note + "."}, d.notes...)
 		}
 		patch, err := d.render(len(drafts))

@@ -41,7 +41,7 @@ type ReplayedSession struct {
 // Interrupted trials stay as in the ledger, since their evidence may look complete, and they would then count. Trials
 // without archived evidence stay, too, as do trials whose archive lacks figures that the summary needs.
 func Replay[K KeptSession](s *v1alpha1.CephTuningSweep, kept []K) (*Replayed, error) {
-	if !WordsOf(s.Status.Plan).Windows {
+	if !HasWindows(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)
 	}
 	if wrote := int(s.Status.Plan.PlannerVersion); wrote != sweep.Version {
@@ -62,7 +62,7 @@ func Replay[K KeptSession](s *v1alpha1.CephTuningSweep, kept []K) (*Replayed, er
 	out := &Replayed{}
 	again := make([]v1alpha1.Trial, len(ledger))
 	for i, t := range ledger {
-		one := replaySession(question, t, kept)
+		one := replaySession(NounOf(&s.Spec), question, t, kept)
 		out.Sessions = append(out.Sessions, one)
 		again[i] = one.Trial
 	}
@@ -74,7 +74,7 @@ func Replay[K KeptSession](s *v1alpha1.CephTuningSweep, kept []K) (*Replayed, er
 	return out, err
 }
 
-func replaySession[K KeptSession](q session.Question, t v1alpha1.Trial, kept []K) ReplayedSession {
+func replaySession[K KeptSession](noun Noun, q session.Question, t v1alpha1.Trial, kept []K) ReplayedSession {
 	out := ReplayedSession{Trial: t}
 	index := slices.IndexFunc(kept, func(k K) bool { return k.Number() == int(t.Number) })
 	if index < 0 || t.Reason == v1alpha1.TrialInterrupted {
@@ -89,7 +89,7 @@ func replaySession[K KeptSession](q session.Question, t v1alpha1.Trial, kept []K
 	if t.EndTime != nil {
 		cost.Ended = t.EndTime.Time
 	}
-	out.Trial, out.Why = NewSessionTrial(int(t.Number), kept[index].Long() > 0, summary, ok, err, cost)
+	out.Trial, out.Why = NewSessionTrial(noun, int(t.Number), kept[index].Long() > 0, summary, ok, err, cost)
 	compared := out.Trial
 	if t.BaselineObjective == "" {
 		compared = withoutFigures(compared) // An earlier version wrote the ledger.

@@ -415,13 +415,14 @@ func (s *Sessions) ofConstraints(f session.Finding) string {
 
 // scopeText says what the verdict on a candidate speaks for.
 func (s *Sessions) scopeText(f session.Finding) string {
-	pool := "this pool"
+	noun := NounOf(s.spec)
+	pool := noun.these()
 	if s.spec.Template.Target.ScratchPool != nil && f.Scope != switchback.Windows {
-		pool = plural(f.Sessions, "pool")
+		pool = plural(f.Sessions, "pool") + noun.each()
 	}
 	switch f.Scope {
 	case switchback.Windows:
-		return "on this pool, in this hour, in switched windows"
+		return noun.scopeNote(v1alpha1.ScopeWindows)
 	case switchback.Days:
 		return fmt.Sprintf("on this cluster, by %s on %s", pool, plural(f.Sessions, "day"))
 	default:
@@ -434,9 +435,9 @@ func (s *Sessions) scopeText(f session.Finding) string {
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.CarryOver:
-		return " Short windows show the effect of the previous setting: " + s.longer()
+		return fmt.Sprintf(" Short windows show the effect of the previous %s: %s", NounOf(s.spec), s.longer())
 	case f.NeedsLong:
-		return " Short windows cannot show how a setting acts for longer: " + s.longer()
+		return fmt.Sprintf(" Short windows cannot show how a %s acts for longer: %s", NounOf(s.spec), s.longer())
 	case f.Unconfirmed:
 		return " Random orders of the windows give such a result too often: use more pairs."
 	case whyOf(f) == string(stats.Starved):
@@ -444,12 +445,12 @@ func (s *Sessions) caveat(f session.Finding) string {
 	case f.Assessment.Verdict == stats.Inconclusive:
 		return s.missing(f)
 	case f.Scope == switchback.Windows:
-		return " What a setting causes after a few seconds was not measured: " + s.longer()
+		return fmt.Sprintf(" What a %s causes after a few seconds was not measured: %s", NounOf(s.spec), s.longer())
 	}
 	return ""
 }
 
-// longer says how to measure settings that stay applied for longer.
+// longer says how to measure treatments that stay applied for longer.
 func (s *Sessions) longer() string {
 	if s.Quick() {
 		return fmt.Sprintf("use sessions: %d.", switchback.DefaultSessions)
@@ -497,7 +498,7 @@ func countMore(n int, subject string) string {
 func (s *Sessions) amount(f session.Finding, candidate int) string {
 	if f.Scope != switchback.Windows {
 		long := longWindowOf(s.spec)
-		return fmt.Sprintf("by %s of windows of %v in which settings had settled for %v", plural(f.Sessions, "pair"), long, session.SettleTime(long))
+		return fmt.Sprintf("by %s of windows of %v in which %ss had settled for %v", plural(f.Sessions, "pair"), long, NounOf(s.spec), session.SettleTime(long))
 	}
 	pairs := 0
 	for _, sum := range s.short {

@@ -47,7 +47,7 @@ func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep
 
 // sessionTrial returns the trial of a session of 240 seconds that wrote 7 MiB.
 func sessionTrial(number int, long bool, mark fitness.Mark, entries ...switchback.Entry) v1alpha1.Trial {
-	t, _ := NewSessionTrial(number, long, session.Summary{Objective: entries, Mark: mark}, true, nil, SessionCost{Seconds: 240, MiB: 7})
+	t, _ := NewSessionTrial(nounSetting, number, long, session.Summary{Objective: entries, Mark: mark}, true, nil, SessionCost{Seconds: 240, MiB: 7})
 	return t
 }
 
@@ -87,7 +87,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 		Objective: []switchback.Entry{entry(1, -1.203973), entry(2, 0)}, Mark: fitness.Throttled,
 		Constraints: [][]switchback.Entry{{entry(1, 0.1), entry(2, math.Log(412e6))}, {entry(1, math.Log(0.00057)), entry(2, 0.2)}},
 	}
-	trial, reason := NewSessionTrial(3, false, want, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
+	trial, reason := NewSessionTrial(nounSetting, 3, false, want, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
 	if reason != "" || trial.State != v1alpha1.TrialValid || trial.Windows != v1alpha1.WindowsShort || trial.DurationSeconds != maxSeconds || trial.WrittenMebibytes != maxMebibytes {
 		t.Errorf("%+v, %q", trial, reason)
 	}
@@ -95,7 +95,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6)); err != nil || diff != "" {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}
-	again, _ := NewSessionTrial(3, false, got, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
+	again, _ := NewSessionTrial(nounSetting, 3, false, got, true, nil, SessionCost{Seconds: 1 << 40, MiB: 1 << 40})
 	if diff := cmp.Diff(trial, again); diff != "" {
 		t.Errorf("written again, -want +got:\n%s", diff)
 	}
@@ -116,7 +116,7 @@ func TestInvalidSessionsSayWhy(t *testing.T) {
 		"one long block counts": {true, nil, true, switchback.Entry{Blocks: 1}, ""},
 		"uneven":                {true, nil, false, invalid, v1alpha1.TrialUneven},
 	} {
-		got, reason := NewSessionTrial(1, c.long, session.Summary{Objective: []switchback.Entry{c.entry}}, c.ok, c.err, SessionCost{})
+		got, reason := NewSessionTrial(nounSetting, 1, c.long, session.Summary{Objective: []switchback.Entry{c.entry}}, c.ok, c.err, SessionCost{})
 		if got.Reason != c.want || (reason == "") != (c.want == "") || (got.State == v1alpha1.TrialValid) != (c.want == "") {
 			t.Errorf("%s: %+v, %q", name, got, reason)
 		}
@@ -685,7 +685,7 @@ func TestConstraintsOfSessions(t *testing.T) {
 			return []switchback.Entry{{Candidate: 1, Blocks: 1, Mean: mean + 0.002*float64(number)}}
 		}
 		sum := session.Summary{Objective: entry(gain), Constraints: [][]switchback.Entry{entry(latency), entry(math.Log(bytes))}}
-		trial, _ := NewSessionTrial(number, true, sum, true, nil, SessionCost{Seconds: 240})
+		trial, _ := NewSessionTrial(nounSetting, number, true, sum, true, nil, SessionCost{Seconds: 240})
 		return trial
 	}
 	three := func(gain, latency, bytes float64) []v1alpha1.Trial {

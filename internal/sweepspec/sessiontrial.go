@@ -34,14 +34,14 @@ func InvalidSession(number int, reason v1alpha1.TrialReason, cost SessionCost) v
 // [session.Evidence.Summarize] or, in a replay, of KeptSession.Summarize. The second result says in words why the trial
 // is invalid; "" if it is valid. A session is invalid for reasons that do not depend on its figures. Long says that it
 // has long windows.
-func NewSessionTrial(number int, long bool, summary session.Summary, ok bool, err error, cost SessionCost) (t v1alpha1.Trial, reason string) {
+func NewSessionTrial(noun Noun, number int, long bool, summary session.Summary, ok bool, err error, cost SessionCost) (t v1alpha1.Trial, reason string) {
 	switch {
 	case err != nil:
 		return InvalidSession(number, v1alpha1.TrialFailed, cost), err.Error()
 	case !ok || slices.ContainsFunc(summary.Objective, func(e switchback.Entry) bool { return e.Blocks < leastBlocks(long) }):
 		return InvalidSession(number, v1alpha1.TrialTooShort, cost), "too few of its windows count"
 	case summary.Objective[0].Invalid: // The entries of a session are all invalid, or none is.
-		return InvalidSession(number, v1alpha1.TrialUneven, cost), "windows of one setting were invalid more often than chance allows"
+		return InvalidSession(number, v1alpha1.TrialUneven, cost), fmt.Sprintf("windows of one %s were invalid more often than chance allows", noun)
 	}
 	t = newTrial(number, "", summary.Mark, cost.Seconds, cost.MiB)
 	t.EndTime, t.Windows = &metav1.Time{Time: cost.Ended.UTC().Truncate(time.Second)}, v1alpha1.WindowsShort

@@ -159,7 +159,7 @@ func TypicalNote(s *v1alpha1.CephTuningSweep) string {
 	if figure.IsMedian(metric) {
 		figures = "those of the median trial"
 	}
-	if WordsOf(s.Status.Plan).Windows {
+	if HasWindows(s.Status.Plan) {
 		figures = strings.ReplaceAll(figures, "trial", "window")
 	}
 	return fmt.Sprintf("Figures are %s; %s is better. Ratios compare neighbours in time, so they may differ from the quotient of two figures.", figures, BetterWord(metric))

@@ -90,7 +90,7 @@ func (o *options) replay(path string, w io.Writer) error {
 		return err
 	}
 	sweep, ok := main.(*v1alpha1.CephTuningSweep)
-	if !ok || !sweepspec.WordsOf(sweep.Status.Plan).Windows {
+	if !ok || !sweepspec.HasWindows(sweep.Status.Plan) {
 		return fmt.Errorf("%s: only a CephTuningSweep with the design Interleaved can be judged again from its export; for others, see kubectl cephtune report -f %s", path, path)
 	}
 	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))

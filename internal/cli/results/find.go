@@ -84,7 +84,7 @@ func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuni
 // design Blocks, or without a plan. ConfigMaps that were deleted because of the sweep's historyLimit are
 // missing.
 func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
-	if !sweepspec.WordsOf(sweep.Status.Plan).Windows {
+	if !sweepspec.HasWindows(sweep.Status.Plan) {
 		return nil, nil
 	}
 	all, err := controlled(ctx, reader, sweep, client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})

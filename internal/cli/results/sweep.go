@@ -101,7 +101,7 @@ func writePlan(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
 	if plan == nil || s.Spec.Mode != v1alpha1.SweepModePlan {
 		return
 	}
-	words, baseline := sweepspec.WordsOf(plan), make([]string, len(plan.Baseline))
+	words, baseline := sweepspec.WordsOf(&s.Spec, plan), make([]string, len(plan.Baseline))
 	for i, b := range plan.Baseline {
 		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
 	}
@@ -176,7 +176,7 @@ func writeSessions(out *strings.Builder, columns int, s *v1alpha1.CephTuningSwee
 	}
 	out.WriteString("\n")
 	writeReported(out, columns, &report.Table{Header: header, Rows: rows})
-	if scope := report.ScopeOf(s.Status.Scope); scope != "" {
+	if scope := report.ScopeOf(s); scope != "" {
 		terminal.Append(out, "The verdict holds for %s.\n", scope)
 	}
 }

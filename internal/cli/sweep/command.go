@@ -258,7 +258,7 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	case len(p.Refusals) > 0:
 		return false, exit.UnexpectedErrorf("the operator would refuse the sweep: see the plan%s", o.design.refused(&s.Spec, p))
 	}
-	if _, err := io.WriteString(errOut, o.design.hint(p)); err != nil || o.planOnly {
+	if _, err := io.WriteString(errOut, o.design.hint(&s.Spec, p)); err != nil || o.planOnly {
 		return false, err
 	}
 	question := "Run it? [y/N] "

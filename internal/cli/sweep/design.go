@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -84,7 +85,7 @@ func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.Swee
 
 // hint explains the effect that --quick has, or would have, on this plan; "" if it needs no
 // explanation.
-func (d *design) hint(plan *v1alpha1.SweepPlan) string {
+func (d *design) hint(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.SweepPlan) string {
 	switch {
 	case d.quick && plan.Sessions == 0:
 		text := "--quick plans as few runs as possible. They prove only large effects: see the smallest effect."
@@ -93,7 +94,7 @@ func (d *design) hint(plan *v1alpha1.SweepPlan) string {
 		}
 		return text + "\n"
 	case plan.Sessions > 1:
-		return "--quick would take one session; its verdict would hold only for this pool, in this hour.\n"
+		return fmt.Sprintf("--quick would take one session; its verdict would hold only %s.\n", strings.Replace(sweepspec.ScopeNote(spec, v1alpha1.ScopePool), "on ", "for ", 1))
 	}
 	return ""
 }

@@ -86,7 +86,7 @@ type Next struct {
 // treatment of the previous window, and Holds checks that of the session's last window.
 func Run(ctx context.Context, p Plan, all Treatments, look Look) (Record, error) {
 	if err := all.Try(ctx); err != nil {
-		return Record{Began: time.Now()}.invalid(fmt.Errorf("try the settings: %w", err))
+		return Record{Began: time.Now()}.invalid(err)
 	}
 	r := Record{Began: time.Now()}
 	treatment := switchback.Baseline

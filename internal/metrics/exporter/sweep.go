@@ -137,7 +137,7 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	if child == nil || !trial.IsOf(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
 		return "", 0, false
 	}
-	if sweepspec.WordsOf(s.Status.Plan).Windows {
+	if sweepspec.HasWindows(s.Status.Plan) {
 		return metrics.Switched, sweepspec.NextTrial(s), true
 	}
 	index, known := configurationOf(s.Status.Plan, child.Spec.RunID)
