@@ -12,6 +12,9 @@ func Effects(spec *Spec, p *v1alpha1.SweepPlan) []string {
 	all := []string{"put the cluster under load"}
 	if spec.Template.Target.ScratchPool != nil {
 		text := "create scratch pools, one at a time, and remove each"
+		if HasWindows(p) && NounOf(spec) == nounPool {
+			text = "create scratch pools, one for each configuration at a time, and remove them"
+		}
 		if p.PlacementGroupChanges > 0 {
 			text += fmt.Sprintf("; up to %d placement groups are created, split or merged in all", p.PlacementGroupChanges)
 		}

@@ -9,28 +9,26 @@ import (
 	"github.com/cephtune/cephtune/internal/design/switchback"
 )
 
-func TestNounOf(t *testing.T) {
-	parameter := func(p v1alpha1.Parameter) *Spec { return &Spec{Parameters: []v1alpha1.Parameter{p}} }
-	for want, spec := range map[Noun]*Spec{
-		nounSetting: parameter(v1alpha1.Parameter{Name: "cap", Config: &v1alpha1.ConfigParameter{Option: "osd_client_message_cap"}}),
-		nounDepth:   parameter(v1alpha1.Parameter{Name: "depth", Workload: &v1alpha1.WorkloadParameter{Phase: "read", Field: v1alpha1.WorkloadIODepth}}),
+func TestNouns(t *testing.T) {
+	scratch := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}}
+	cap := v1alpha1.Parameter{Name: "cap", Config: &v1alpha1.ConfigParameter{Option: "osd_client_message_cap"}}
+	depth := v1alpha1.Parameter{Name: "depth", Workload: &v1alpha1.WorkloadParameter{Phase: "read", Field: v1alpha1.WorkloadIODepth}}
+	image := v1alpha1.Parameter{Name: "image", ImageObjectSize: &v1alpha1.ImageObjectSizeParameter{}}
+	class := v1alpha1.Parameter{Name: "class", StorageClass: &v1alpha1.StorageClassParameter{}}
+	redundancy := v1alpha1.Parameter{Name: "redundancy", Redundancy: &v1alpha1.RedundancyParameter{}}
+	for _, c := range []struct {
+		noun, hour string
+		parameters []v1alpha1.Parameter
+	}{
+		{"setting", "on this pool, in this hour", []v1alpha1.Parameter{cap}},
+		{"depth", "on this pool, in this hour", []v1alpha1.Parameter{depth}},
+		{"image", "on this pool, in this hour", []v1alpha1.Parameter{image}},
+		{"volume", "on these volumes, in this hour", []v1alpha1.Parameter{class}},
+		{"pool", "on these pools, in this hour", []v1alpha1.Parameter{depth, redundancy, image}},
 	} {
-		if got := NounOf(spec); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
-func TestScopesOfNouns(t *testing.T) {
-	for noun, want := range map[Noun][3]string{
-		nounSetting: {"on this pool, in this hour, in switched windows", "on this pool, in this hour", "on several pools, in this hour"},
-		nounDepth:   {"on this pool, in this hour, in switched windows", "on this pool, in this hour", "on several pools, in this hour"},
-		nounPool:    {"on these pools, in this hour, in switched windows", "on these pools, in this hour", "on several pools of each value, in this hour"},
-	} {
-		for i, scope := range []v1alpha1.SweepScope{v1alpha1.ScopeWindows, v1alpha1.ScopePool, v1alpha1.ScopePools} {
-			if got := noun.scopeNote(scope); got != want[i] {
-				t.Errorf("%s, %s: %q, want %q", noun, scope, got, want[i])
-			}
+		spec := &Spec{Parameters: c.parameters, Template: scratch}
+		if noun := NounOf(spec); string(noun) != c.noun || noun.HourNote() != c.hour || ScopeNote(spec, v1alpha1.ScopeWindows) != c.hour+", in switched windows" {
+			t.Errorf("%s: %s", noun, ScopeNote(spec, v1alpha1.ScopeWindows))
 		}
 	}
 }

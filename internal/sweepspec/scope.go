@@ -46,16 +46,14 @@ func HasPatch(spec *Spec, scope v1alpha1.SweepScope) bool {
 }
 
 // ScopeNote says what a verdict of the given scope speaks for; "" for the largest scope, and for an unknown one.
-func ScopeNote(spec *Spec, scope v1alpha1.SweepScope) string { return NounOf(spec).scopeNote(scope) }
-
-func (n Noun) scopeNote(scope v1alpha1.SweepScope) string {
+func ScopeNote(spec *Spec, scope v1alpha1.SweepScope) string {
 	switch scope {
 	case v1alpha1.ScopeWindows:
-		return "on " + n.these() + ", in this hour, in switched windows"
+		return NounOf(spec).HourNote() + ", in switched windows"
 	case v1alpha1.ScopePool:
-		return "on " + n.these() + ", in this hour"
+		return "on this pool, in this hour"
 	case v1alpha1.ScopePools:
-		return "on several pools" + n.each() + ", in this hour"
+		return "on several pools, in this hour"
 	default:
 		return ""
 	}

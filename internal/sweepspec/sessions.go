@@ -422,7 +422,7 @@ func (s *Sessions) scopeText(f session.Finding) string {
 	}
 	switch f.Scope {
 	case switchback.Windows:
-		return noun.scopeNote(v1alpha1.ScopeWindows)
+		return ScopeNote(s.spec, v1alpha1.ScopeWindows)
 	case switchback.Days:
 		return fmt.Sprintf("on this cluster, by %s on %s", pool, plural(f.Sessions, "day"))
 	default:

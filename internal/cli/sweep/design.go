@@ -94,7 +94,7 @@ func (d *design) hint(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.SweepPl
 		}
 		return text + "\n"
 	case plan.Sessions > 1:
-		return fmt.Sprintf("--quick would take one session; its verdict would hold only %s.\n", strings.Replace(sweepspec.ScopeNote(spec, v1alpha1.ScopePool), "on ", "for ", 1))
+		return fmt.Sprintf("--quick would take one session; its verdict would hold only %s.\n", strings.Replace(sweepspec.NounOf(spec).HourNote(), "on ", "for ", 1))
 	}
 	return ""
 }
