@@ -370,17 +370,17 @@ func (w *world) untilObserved(b *v1alpha1.CephBenchmark) {
 	w.until(b, "of the latest generation", func() bool { return b.Status.ObservedGeneration == b.Generation })
 }
 
-// untilSampled waits until the session of a benchmark has a sample of the cluster's present state.
+// untilSampled waits until the execution of a benchmark has a sample of the cluster's present state.
 func (w *world) untilSampled(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	changed, before := w.now(), -1
 	w.eventually(func() string {
-		session, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
+		execution, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
 		if !ok {
-			return "its session is not followed"
+			return "its execution is not followed"
 		}
-		session.Hurry()
-		samples := session.LastView().Samples
+		execution.Hurry()
+		samples := execution.LastView().Samples
 		if before < 0 {
 			before = len(samples)
 		}
@@ -496,7 +496,7 @@ func (w *world) wantClean() {
 func (w *world) results() []corev1.ConfigMap {
 	w.t.Helper()
 	var maps corev1.ConfigMapList
-	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{clientjob.LabelSession}); err != nil {
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{clientjob.LabelExecution}); err != nil {
 		w.t.Fatal(err)
 	}
 	return maps.Items
