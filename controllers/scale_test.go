@@ -121,7 +121,9 @@ func TestSwitchInALargeCluster(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				record, err := session.Run(t.Context(), plan, c, func(_ context.Context, r session.Record) (session.Next, error) { return session.Next{Enough: len(r.Switches) >= 8}, nil })
+				record, err := session.Run(t.Context(), plan, c, func(_ context.Context, r session.Record) (session.Next, error) {
+					return session.Next{Enough: len(r.Switches) >= 8}, nil
+				})
 				t.Logf("a switch is proven %v after Ceph has acknowledged it, by %d OSDs", c.longest, c.asked)
 				if err != nil || c.proofs != len(record.Switches) || c.asked != asked {
 					t.Errorf("%d of %d switches are proven, by %d OSDs, want %d; %v", c.proofs, len(record.Switches), c.asked, asked, err)

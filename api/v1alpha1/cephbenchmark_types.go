@@ -242,11 +242,11 @@ type Expectation struct {
 	MaximumRegression Percent `json:"maximumRegression,omitempty"`
 
 	// reference is the name of another CephBenchmark in the same namespace. It must have measured the same
-	// workload on the same target. All runs with one run ID are a session. The comparison uses the sessions
-	// whose results the reference keeps, up to its latest 60 runs. The latest session does not count if it
-	// is unfinished or Failed. If the reference has sessions on at least three days, the interval of the
+	// workload on the same target. All runs with one run ID are an execution. The comparison uses the executions
+	// whose results the reference keeps, up to its latest 60 runs. The latest execution does not count if it
+	// is unfinished or Failed. If the reference has executions on at least three days, the interval of the
 	// ratio includes the differences between days: set historyLimit of the reference to 3 or more, so that
-	// it keeps enough sessions. The interval also grows with the time since these days. With fewer days, the
+	// it keeps enough executions. The interval also grows with the time since these days. With fewer days, the
 	// outcome is Unknown, unless thisHour is set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -267,8 +267,8 @@ type Expectation struct {
 	// +optional
 	ClosedLoop bool `json:"closedLoop,omitempty"`
 
-	// thisHour accepts a reference with sessions on fewer than three days. The outcome then holds only for the
-	// hour of the reference's latest session.
+	// thisHour accepts a reference with executions on fewer than three days. The outcome then holds only for the
+	// hour of the reference's latest execution.
 	// +optional
 	ThisHour bool `json:"thisHour,omitempty"`
 }
@@ -685,7 +685,7 @@ const (
 	DataRolledBack DataState = "RolledBack"
 )
 
-// BenchmarkRun is one execution of all phases.
+// BenchmarkRun is one run of all phases.
 type BenchmarkRun struct {
 	// number is the number of the run within observedRunID, from 1.
 	// +required

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Trial is the unit of evidence of a sweep. In the design Blocks, it is one execution of the phases with one
+// Trial is the unit of evidence of a sweep. In the design Blocks, it is one run of the phases with one
 // configuration: configuration, block and objective are set. In the design Interleaved, it is one load under which
 // configurations alternate: windows and comparisons are set. Fields of the other design are absent, as are the
 // results of an invalid trial.

@@ -68,7 +68,7 @@ func TestManager(t *testing.T) {
 		leaderNamespace: systemNamespace,
 	}
 	registry := prometheus.NewRegistry()
-	stop := start(t, config, opts, registry)
+	_, stop := start(t, config, opts, registry)
 
 	t.Run("is healthy and ready", func(t *testing.T) {
 		for _, path := range []string{"/healthz", "/readyz"} {
@@ -126,7 +126,7 @@ func TestManagerStartsWhereItsNamespaceGoes(t *testing.T) {
 	eventually(t, func() error { return wantRight(t, admin, pods, "list", false) })
 
 	opts := &options{namespaces: namespaceList{benchNamespace}, probeAddress: freeAddress(t), metricsAddress: "0", leaderNamespace: systemNamespace}
-	stop := start(t, config, opts, prometheus.NewRegistry())
+	_, stop := start(t, config, opts, prometheus.NewRegistry())
 	eventually(t, func() error { return wantStatus(t, "http://"+opts.probeAddress+"/readyz", "", http.StatusOK) })
 	eventually(t, func() error {
 		if err := admin.Get(deadline(t), client.ObjectKeyFromObject(sweep), sweep); err != nil {
@@ -277,7 +277,7 @@ func testPodSecurity(t *testing.T, admin client.Client) {
 
 // start runs a manager as its service account. The returned function stops it and waits until it
 // has ended.
-func start(t testing.TB, config *rest.Config, opts *options, registry *prometheus.Registry) func() error {
+func start(t testing.TB, config *rest.Config, opts *options, registry *prometheus.Registry) (ended <-chan error, end func() error) {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = serviceAccount
@@ -287,13 +287,13 @@ func start(t testing.TB, config *rest.Config, opts *options, registry *prometheu
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	result := make(chan error, 1)
+	go func() { result <- mgr.Start(ctx) }()
 	t.Cleanup(cancel)
-	return func() error {
+	return result, func() error {
 		cancel()
 		select {
-		case err := <-ended:
+		case err := <-result:
 			return err
 		case <-time.After(patience):
 			return fmt.Errorf("it did not end within %s", patience)

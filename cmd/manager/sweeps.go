@@ -11,7 +11,7 @@ import (
 )
 
 // addSweeps adds the controller of CephTuningSweeps to the manager. The argument benchmarks is the
-// controller of CephBenchmarks, which has the clients of sessions.
+// controller of CephBenchmarks, which has the clients of executions.
 func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Clients) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Shared:     p.shared(mgr, opts, cephtuningsweep.Name, cephtuningsweep.KeepEvery),

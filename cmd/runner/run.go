@@ -39,8 +39,8 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --key-file FILE",
 		Short: "Carry out the manager's tasks",
-		Long: `Carry out the manager's requests until the manager ends the session. The key file
-holds the 32 bytes of the session's key.
+		Long: `Carry out the manager's requests until the manager ends the execution. The key file
+holds the 32 bytes of the execution's key.
 
 Standard output has the reports of measurements and failures in frames. Standard error has
 the log. The exit code is 143 after SIGTERM or SIGINT.`,
@@ -57,7 +57,7 @@ the log. The exit code is 143 after SIGTERM or SIGINT.`,
 
 func (f *runFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.keyFile, "key-file", "", "file with the key of the session")
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the key of the execution")
 	_ = cmd.MarkFlagRequired("key-file") // It fails only for an unknown flag.
 	flags.StringVar(&f.digest, "files-digest", "", "SHA-256 digest that the files in the directory of --key-file must have (default: any)")
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
@@ -105,7 +105,7 @@ func (f *runFlags) complete() (err error) {
 	}
 	f.options.Key, err = os.ReadFile(f.keyFile)
 	if err == nil && len(f.options.Key) != runner.KeyBytes {
-		err = fmt.Errorf("%s has %d bytes, want the %d of a session's key", f.keyFile, len(f.options.Key), runner.KeyBytes)
+		err = fmt.Errorf("%s has %d bytes, want the %d of an execution's key", f.keyFile, len(f.options.Key), runner.KeyBytes)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 	case reconcile.StepProtect:
 		return now(), reconcile.AddFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
 	case reconcile.StepBegin:
-		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
+		return r.beginExecution(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	case reconcile.StepLock:
 		return r.takeLock(ctx, seen)
 	case stepPrepare:
@@ -90,16 +90,16 @@ func (r *Reconciler) waitFor(seen pass, p plan) {
 	}
 }
 
-// beginSession resets status for a new run ID, and leaves status as it is for a paused run ID. No object of
-// the session exists now (a pause removes them all), so this process will know all objects of the session.
-func (r *Reconciler) beginSession(seen pass) effect {
+// beginExecution resets status for a new run ID, and leaves status as it is for a paused run ID. No object of
+// the execution exists now (a pause removes them all), so this process will know all objects of the execution.
+func (r *Reconciler) beginExecution(seen pass) effect {
 	b := seen.benchmark
-	session := clientjob.SessionOf(b.UID, b.Spec.RunID).ID()
-	r.live.Of(client.ObjectKeyFromObject(b), session)
+	execution := clientjob.ExecutionOf(b.UID, b.Spec.RunID).ID()
+	r.live.Of(client.ObjectKeyFromObject(b), execution)
 	begun := newMemory()
 	begun.fromBeginning = true
 	drawn := begun.drawNonce()
-	r.passes.Begin(b, session, begun)
+	r.passes.Begin(b, execution, begun)
 	return effect{Again: reconcile.AtOnce, Outcome: lookingAtCluster(), Edit: func(s *v1alpha1.CephBenchmarkStatus) {
 		conclusion.Begin(s, b.Spec.RunID, seen.now)
 		drawn(s)

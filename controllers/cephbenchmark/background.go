@@ -73,7 +73,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return nil
 	}
 	jobs := r.jobs()
-	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Background().Name}, seen.recorded().BackgroundJobUID != "" || seen.memory.taken)
+	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.execution.Background().Name}, seen.recorded().BackgroundJobUID != "" || seen.memory.taken)
 	if err != nil {
 		return err
 	}

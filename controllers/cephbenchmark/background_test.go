@@ -36,7 +36,7 @@ func aBackground() *v1alpha1.BackgroundLoad {
 }
 
 func TestTheJobOfTheBackground(t *testing.T) {
-	s := clientjob.Session{Name: "cephtune-0123456789"}
+	s := clientjob.Execution{Name: "cephtune-0123456789"}
 	spec := v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{
 		BackgroundLoad: aBackground(),
 		Clients: v1alpha1.Clients{
@@ -45,14 +45,14 @@ func TestTheJobOfTheBackground(t *testing.T) {
 		},
 	}}
 	j := clientjob.Spec{
-		Benchmark: &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "n"}}, Spec: spec, Session: s,
+		Benchmark: &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "n"}}, Spec: spec, Execution: s,
 		Script: withBackground(fakeLoad{}), Secret: s.Name,
 	}
 	clients, job := clientjob.JobOf(j), clientjob.BackgroundJobOf(j)
 	if job.Name == clients.Name || len(job.Name) > 22 || *job.Spec.Completions != 1 || *clients.Spec.Completions != 3 {
 		t.Errorf("Job %s of %d pods, beside Job %s of %d", job.Name, *job.Spec.Completions, clients.Name, *clients.Spec.Completions)
 	}
-	if job.Spec.Template.Labels[clientjob.LabelSession] != job.Name || job.Spec.Template.Labels[settings.LabelRole] != settings.RoleBackground ||
+	if job.Spec.Template.Labels[clientjob.LabelExecution] != job.Name || job.Spec.Template.Labels[settings.LabelRole] != settings.RoleBackground ||
 		clients.Spec.Template.Labels[settings.LabelRole] != "" {
 		t.Errorf("labels %v, and of clients %v", job.Spec.Template.Labels, clients.Spec.Template.Labels)
 	}
@@ -72,7 +72,7 @@ func TestTheJobOfTheBackground(t *testing.T) {
 	}
 	apart := pod.Affinity.PodAntiAffinity
 	if len(apart.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchLabels[clientjob.LabelSession] != s.Name {
+		apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchLabels[clientjob.LabelExecution] != s.Name {
 		t.Errorf("apart %+v", apart)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// target returns the target of the session, as far as it is known.
+// target returns the target of the execution, as far as it is known.
 func (f facts) target() loadtarget.Target {
 	return loadtarget.Target{
 		Template: &f.spec.Template, Elsewhere: f.spec.OtherTargets, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,

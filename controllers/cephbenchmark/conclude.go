@@ -30,14 +30,14 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen pass, p plan) (effect
 			return effect{}, err
 		}
 	}
-	session := seen.concluded(p.Detail.run)
+	execution := seen.concluded(p.Detail.run)
 	seen.memory.gathering.Charge(seen.live.Account)
 	gathered, err := seen.memory.gathering.Fetch(ctx, seen.script, p.Detail.run,
 		reporters(seen.runners), seen.tasks, reporters(seen.background.runners), seen.background.tasks)
 	if err != nil {
 		return effect{}, err
 	}
-	run, err := session.Judge(p.Detail.run, p.Detail.wrong, p.Detail.fatal, gathered)
+	run, err := execution.Judge(p.Detail.run, p.Detail.wrong, p.Detail.fatal, gathered)
 	if err != nil {
 		return effect{}, err
 	}
@@ -62,14 +62,14 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen pass, p plan) (effect
 	case p.Detail.run < seen.spec.Repetitions:
 		return done, nil
 	}
-	concluded, err := r.conclude(ctx, seen, session)
+	concluded, err := r.conclude(ctx, seen, execution)
 	if err != nil {
 		return effect{}, err
 	}
 	done.Outcome = cleaningUp()
 	done.Edit = func(s *v1alpha1.CephBenchmarkStatus) {
 		conclusion.SetRun(s, stored.Entry(run))
-		concluded.Write(s, session)
+		concluded.Write(s, execution)
 	}
 	return done, nil
 }
@@ -89,10 +89,10 @@ func reporters(runners map[int]clientview.View) []conclusion.Reporter {
 }
 
 // concluded returns the facts by which package conclusion judges a run.
-func (f facts) concluded(run int32) conclusion.Session {
+func (f facts) concluded(run int32) conclusion.Execution {
 	t := f.target()
 	_, cached, err := t.Dataset()
-	s := conclusion.Session{
+	s := conclusion.Execution{
 		Now: f.now, Spec: f.spec, Script: f.script, Tasks: f.tasks, Background: f.background.tasks, Notes: f.memory.noted,
 		View: f.View, TargetPools: t.PoolNames(), Pools: t.Pools(), PGs: t.PGs(), Detail: t.Detail(),
 		Disturbances: map[string][]quiescence.Disturbance{}, Outage: f.memory.outage.State, Cached: err == nil && cached,
@@ -147,8 +147,8 @@ func (f facts) outageEnd(run conclusion.Run) (outcome string, cost *archive.Outa
 	return exporter.OutageMeasured, cost
 }
 
-// conclude combines the session's runs into the conclusion of the benchmark.
-func (r *Reconciler) conclude(ctx context.Context, seen pass, session conclusion.Session) (conclusion.Conclusion, error) {
+// conclude combines the execution's runs into the conclusion of the benchmark.
+func (r *Reconciler) conclude(ctx context.Context, seen pass, execution conclusion.Execution) (conclusion.Conclusion, error) {
 	store := r.results(seen)
 	runs, err := store.Runs(ctx, seen.spec.Repetitions, seen.memory.runs)
 	if err != nil {
@@ -156,9 +156,9 @@ func (r *Reconciler) conclude(ctx context.Context, seen pass, session conclusion
 	}
 	var references map[string]figure.Reference
 	if conclusion.AnyValid(runs) {
-		references = store.References(ctx, seen.spec.Expectations, session.Workload())
+		references = store.References(ctx, seen.spec.Expectations, execution.Workload())
 	}
-	return session.Conclude(runs, references)
+	return execution.Conclude(runs, references)
 }
 
 // results returns the store of the benchmark's results.
@@ -166,7 +166,7 @@ func (r *Reconciler) results(seen pass) runstore.Store {
 	return runstore.Store{Client: r.Client, Reader: r.Reader, Benchmark: seen.benchmark, MasterKey: r.MasterKey}
 }
 
-// failed returns the effect that fails the session with the outcome o.
+// failed returns the effect that fails the execution with the outcome o.
 func failed(seen pass, o kstatus.Outcome) effect {
 	return effect{Again: reconcile.AtOnce, Outcome: o, Edit: func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Fail(s, seen.now, o) }}
 }

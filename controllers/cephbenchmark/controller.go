@@ -2,7 +2,7 @@
 // decide chooses one step by a list of named rules, act carries the step out, and record writes status
 // once.
 //
-// A session is the execution of one run ID by a Job. The pods of the Job are the clients, which run engines
+// In an execution, a Job carries out one run ID. The pods of the Job are the clients, which run engines
 // such as fio. Package workload defines the clients' tasks and their order. The rules in decide.go decide
 // everything else. No pass waits for an event: package live follows the clients and the cluster in the
 // background, and starts a pass when they change.
@@ -63,7 +63,7 @@ type Reconciler struct {
 	Options
 
 	outages outage.Operator
-	live    *live.Sessions
+	live    *live.Executions
 	passes  *passLoop
 	woken   chan event.TypedGenericEvent[*v1alpha1.CephBenchmark]
 }
@@ -110,7 +110,7 @@ func (r *Reconciler) wake(key types.NamespacedName) {
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(r.live); err != nil {
-		return fmt.Errorf("follow sessions: %w", err)
+		return fmt.Errorf("follow executions: %w", err)
 	}
 	if r.KeepEvery > 0 {
 		restorer := &outage.Restorer{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: r.KeepEvery}
@@ -198,10 +198,10 @@ func rests(b *v1alpha1.CephBenchmark) bool {
 	return hasEnded(b.Status) && b.Status.ObservedRunID == b.Spec.RunID && !f.atWork() && !f.deleted()
 }
 
-// runOf returns the ID of the session in status, while something of it may exist.
+// runOf returns the ID of the execution in status, while something of it may exist.
 func runOf(b *v1alpha1.CephBenchmark) string {
 	if !(facts{benchmark: b}).mayHaveMade() {
 		return ""
 	}
-	return clientjob.SessionOf(b.UID, b.Status.ObservedRunID).ID()
+	return clientjob.ExecutionOf(b.UID, b.Status.ObservedRunID).ID()
 }

@@ -66,7 +66,7 @@ const (
 	endsHere    ending = ""        // the outcome is in status
 	endsPause   ending = "Pause"   // the benchmark pauses until spec.suspend is false
 	endsDeleted ending = "Deleted" // the benchmark is deleted
-	// endsReplaced means that the session of another run ID begins.
+	// endsReplaced means that the execution of another run ID begins.
 	endsReplaced ending = "Replaced"
 )
 
@@ -88,7 +88,7 @@ func rules() []rule {
 		{Name: "stallUnderSweep", Func: stallUnderSweep},               // an owner reference names a sweep that did not create the benchmark
 		{Name: "awaitSweep", Func: awaitSweep},                         // the sweep records the UID of its benchmark before that begins
 		{Name: "stallOnTargets", Func: stallOnTargets},                 // only sweeps make benchmarks with several targets
-		{Name: "failUntrusted", Func: failUntrusted},                   // the session is not, or no longer, that of its sweep
+		{Name: "failUntrusted", Func: failUntrusted},                   // the execution is not, or no longer, that of its sweep
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created
@@ -96,7 +96,7 @@ func rules() []rule {
 		{Name: "endOutage", Func: endOutage},                           // brings OSDs back in time
 		{Name: "failWithForeignJob", Func: failWithForeignJob},         // the Job differs from the one that the manager created
 		{Name: "removeUnrecorded", Func: removeUnrecorded},             // the manager ended before it recorded the UID of a Job
-		{Name: "failWithoutJob", Func: failWithoutJob},                 // the session's Job is gone
+		{Name: "failWithoutJob", Func: failWithoutJob},                 // the execution's Job is gone
 		{Name: "failWithoutCluster", Func: failWithoutCluster},         // the CephCluster cannot be observed; the wait is limited
 		{Name: "waitForSurvey", Func: waitForSurvey},                   // the later rules need facts about Ceph
 		{Name: "waitForClaim", Func: waitForClaim},                     // the claim that is the target must exist

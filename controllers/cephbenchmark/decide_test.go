@@ -49,7 +49,7 @@ func atWork(change ...func(*facts)) facts {
 	m := newMemory()
 	m.secretMade = true
 	f := facts{
-		now: today(), benchmark: b, spec: b.Spec, session: clientjob.Session{Name: "cephtune-0123456789"},
+		now: today(), benchmark: b, spec: b.Spec, execution: clientjob.Execution{Name: "cephtune-0123456789"},
 		settings: &settings.Settings{
 			Clusters: []settings.Cluster{cluster},
 			Pods:     settings.Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
@@ -87,7 +87,7 @@ func condition(f *facts, kind string) {
 
 func idle(f *facts) { f.benchmark.Status.Conditions = nil }
 
-// onLostNode is a session with a client on a node with which Kubernetes has lost contact.
+// onLostNode is an execution with a client on a node with which Kubernetes has lost contact.
 func onLostNode(f *facts) {
 	f.tasks, f.pods = nil, slices.Clone(f.pods)
 	f.pods[0].Spec.NodeName = "node3"

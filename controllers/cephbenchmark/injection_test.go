@@ -44,7 +44,7 @@ func FuzzTarget(f *testing.F) {
 			}
 			template.Phases = append(template.Phases, asidePhase())
 			cluster := settings.Cluster{Identities: settings.Identities{IO: "cephtune-io"}}
-			s := clientjob.SessionOf("u", v1alpha1.RunID(text))
+			s := clientjob.ExecutionOf("u", v1alpha1.RunID(text))
 			places := workload.Places(s.Name, cluster.Identities.IO, template, []v1alpha1.Target{template.Target}, 0, 18, 1<<30, false)
 			made, err := workload.New(template, places, workload.PlaceOfBackground(s.Background().Name, places))
 			if err != nil {

@@ -61,12 +61,12 @@ func TestAJobWhoseAnswerWasLostIsFound(t *testing.T) {
 	})
 	r := &Reconciler{Options: Options{Shared: dependencies.Shared{Client: behind, Reader: server, MasterKey: make([]byte, 32)}}}
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
-	seen := working(facts{benchmark: b, session: clientjob.SessionOf(b.UID, "")})
+	seen := working(facts{benchmark: b, execution: clientjob.ExecutionOf(b.UID, "")})
 	seen.memory.drawNonce()(&b.Status)
-	if _, err := r.makeJob(t.Context(), seen, clientjob.Spec{Benchmark: b, Session: seen.session, Script: &workload.Script{}}, clientjob.Input{}); err == nil {
+	if _, err := r.makeJob(t.Context(), seen, clientjob.Spec{Benchmark: b, Execution: seen.execution, Script: &workload.Script{}}, clientjob.Input{}); err == nil {
 		t.Fatal("the answer was not lost")
 	}
-	next := facts{benchmark: b, session: seen.session, memory: *seen.memory}
+	next := facts{benchmark: b, execution: seen.execution, memory: *seen.memory}
 	if err := r.observeJob(t.Context(), &next); err != nil || next.unrecorded == nil {
 		t.Errorf("the next pass finds %v, %v", next.unrecorded, err)
 	}

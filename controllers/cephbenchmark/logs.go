@@ -8,7 +8,7 @@ import (
 )
 
 // readLogs reads the logs of clients whose pods have ended. It reads one log for each client, because any user can make
-// pods with the index of a client. [clientview.Lost] fails the session for the others.
+// pods with the index of a client. [clientview.Lost] fails the execution for the others.
 func (r *Reconciler) readLogs(ctx context.Context, seen *facts) {
 	if seen.tearingDown() || seen.benchmark.Spec.Suspend || seen.allRunsEnded() {
 		return

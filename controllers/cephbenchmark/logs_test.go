@@ -31,7 +31,7 @@ func firstRunEnded(f *facts) {
 	f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
 }
 
-// Several clients of a session have left reports in their logs when their pods ended.
+// Several clients of an execution have left reports in their logs when their pods ended.
 func TestDecideAboutPodsThatEnded(t *testing.T) {
 	left := func(final bool, ids ...string) func(*facts) {
 		return func(f *facts) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload/turn"
 )
 
-// memory holds knowledge of a session that only this process has. A restart of the manager loses it, and
+// memory holds knowledge of an execution that only this process has. A restart of the manager loses it, and
 // with it the proof that clients started together. The current run is then invalid if one of its phases has
 // started on several clients. remember, observeOutage and readLogs add observations to the facts' copy, and a
 // step changes the copy of its pass. The loop owns the memory, and keeps that of the last pass.
@@ -26,10 +26,10 @@ type memory struct {
 	runs map[int32]conclusion.Run
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.
 	removal quiescence.Removal
-	// fromBeginning says that this process began the session, and so knows all objects of the session.
+	// fromBeginning says that this process began the execution, and so knows all objects of the execution.
 	fromBeginning bool
-	// turn is the session's place in the queue for the lock of the Ceph cluster, and the lock once the
-	// session holds it.
+	// turn is the execution's place in the queue for the lock of the Ceph cluster, and the lock once the
+	// execution holds it.
 	turn turn.Turn
 	// pool is how far the preparation of the scratch pool has come.
 	pool scratchpool.Preparation
@@ -37,7 +37,7 @@ type memory struct {
 	// with it. taken says that another object had the name of a Job that this process tried to create.
 	nonce string
 	taken bool
-	// clientsJob and backgroundJob are the UIDs of the session's Jobs, which this process has created or whose
+	// clientsJob and backgroundJob are the UIDs of the execution's Jobs, which this process has created or whose
 	// UIDs are recorded. madeJob is the UID of the last Job that was created or found, recorded or not.
 	// replacedJob is the UID of the Job that another Job replaces. secretMade says that the Secret of the Jobs
 	// exists. usedBefore is how many raw bytes of the OSDs were in use before the Job was created.
@@ -48,7 +48,7 @@ type memory struct {
 	// logs holds the logs that were read, by pod.
 	logs map[types.UID]*clientview.Log
 	// outage is the state of the current run's outage.
-	outage outage.Session
+	outage outage.Execution
 	// teardown is how far the teardown has come.
 	teardown teardown.Progress
 }
@@ -81,7 +81,7 @@ func (m *memory) remember(f facts) {
 	m.noted.NoteEnds(f.tasks, f.now)
 }
 
-// newMemory returns the memory of a session that this process has not seen before.
+// newMemory returns the memory of an execution that this process has not seen before.
 func newMemory() memory {
 	return memory{
 		noted: *workload.NewNotes(),

@@ -40,21 +40,21 @@ type facts struct {
 	now       time.Time
 	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
-	// spec is the spec with which the current session began, from its Job. If the Job is missing or altered,
+	// spec is the spec with which the current execution began, from its Job. If the Job is missing or altered,
 	// it is the benchmark's present spec, which may already have another run ID.
-	spec    v1alpha1.CephBenchmarkSpec
-	session clientjob.Session
-	cluster settings.Cluster
-	known   bool // the operator config lists the cluster
+	spec      v1alpha1.CephBenchmarkSpec
+	execution clientjob.Execution
+	cluster   settings.Cluster
+	known     bool // the operator config lists the cluster
 	// refused is why benchmarks may not run in the namespace, or may not use or create the target's claims; ""
-	// if they may. The namespace is observed only before a session begins. The claims are observed until the Job
+	// if they may. The namespace is observed only before an execution begins. The claims are observed until the Job
 	// exists, because the spec and a claim may change until then.
 	refused string
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	locked  bool // the session has the lock, and need not renew it yet
-	// line is what is ahead in the queue. It is observed only while the session does nothing but wait for it; then all
+	locked  bool // the execution has the lock, and need not renew it yet
+	// line is what is ahead in the queue. It is observed only while the execution does nothing but wait for it; then all
 	// other observations are missing.
 	line queue.Line
 
@@ -63,22 +63,22 @@ type facts struct {
 	// jobMismatch says how the Job differs from the one that the manager created. The manager ignores the
 	// spec that is stored in such a Job. If another user created the Job, job is nil.
 	jobMismatch clientjob.Mismatch
-	// unrecorded is the session's Job, or that of its background load, if its UID was not recorded. Its pods
+	// unrecorded is the execution's Job, or that of its background load, if its UID was not recorded. Its pods
 	// do not count, because it may be a copy.
 	unrecorded *batchv1.Job
 	pods       []corev1.Pod
-	// orphans holds the session's pods whose Job is gone. Only a teardown observes them, because they may
+	// orphans holds the execution's pods whose Job is gone. Only a teardown observes them, because they may
 	// still write data that it has to remove.
 	orphans []corev1.Pod
-	// hint is Kubernetes' last warning about the session's Jobs or pods while pods do not start; "" without
+	// hint is Kubernetes' last warning about the execution's Jobs or pods while pods do not start; "" without
 	// one.
 	hint string
 
 	background backgroundFacts // observations of the background load
 
-	live   *live.Session
+	live   *live.Execution
 	memory memory
-	// headway says what the session waits for, and since when.
+	// headway says what the execution waits for, and since when.
 	headway reconcile.Headway
 	clusterwatch.View
 
@@ -101,14 +101,14 @@ type facts struct {
 	misplaced    string
 	misplacedErr error
 
-	// inCeph says that Ceph may have pools, images, objects or the lock of the session. It is determined
+	// inCeph says that Ceph may have pools, images, objects or the lock of the execution. It is determined
 	// only for a teardown or a pause. inCephErr is why inCeph is unknown.
 	inCeph    bool
 	inCephErr error
 
 	// admission is the answer to a benchmark that is about to begin with a sweep as its controller.
 	admission trial.Admission
-	// untrusted says why a session that names a sweep is not, or no longer, the run of that sweep; "" if it is, or
+	// untrusted says why an execution that names a sweep is not, or no longer, the run of that sweep; "" if it is, or
 	// if the benchmark runs for itself.
 	untrusted string
 
@@ -123,11 +123,11 @@ type facts struct {
 // [memory.remember] stores the observations that later passes need.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, error) {
 	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway}
-	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
+	seen.execution = clientjob.ExecutionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)
 	}
-	seen.live = r.live.Of(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
+	seen.live = r.live.Of(client.ObjectKeyFromObject(b), seen.execution.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	var err error
 	if err = r.observeJob(ctx, &seen); err != nil {
 		return facts{}, err
@@ -207,7 +207,7 @@ func (r *Reconciler) admit(ctx context.Context, b *v1alpha1.CephBenchmark) (tria
 }
 
 // whyUntrusted returns the value of the field untrusted. A user may have edited the spec or the owner after the
-// session began. An earlier version of the operator may have begun it, without a trial.
+// execution began. An earlier version of the operator may have begun it, without a trial.
 func (f *facts) whyUntrusted() (string, error) {
 	run := f.benchmark.Status.Trial
 	if owner, found := objectref.SweepOf(f.benchmark); run == nil && found {
@@ -223,10 +223,10 @@ func (f *facts) whyUntrusted() (string, error) {
 	return fmt.Sprintf("The spec is no longer that of run %d of CephTuningSweep %s: somebody changed runID. The run does not count.", run.Number, run.Sweep), nil
 }
 
-// observeJob observes the Job of the session and its pods.
+// observeJob observes the Job of the execution and its pods.
 func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	jobs := r.jobs()
-	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Name}, seen.recorded().JobUID != "" || seen.memory.madeJob != "" || seen.memory.taken)
+	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.execution.Name}, seen.recorded().JobUID != "" || seen.memory.madeJob != "" || seen.memory.taken)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 		seen.jobLost = seen.memory.madeJob != seen.memory.replacedJob
 		return r.observeOrphans(ctx, seen)
 	}
-	origin, err := r.maker().Origin(seen.benchmark, seen.session, job, seen.recorded().JobUID)
+	origin, err := r.maker().Origin(seen.benchmark, seen.execution, job, seen.recorded().JobUID)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (r *Reconciler) jobs() clientview.Jobs {
 	return clientview.Jobs{Client: r.Client, Reader: r.Reader}
 }
 
-// recorded returns the nonce in status, and the UIDs of the session's Jobs: those in status or, if status could not
+// recorded returns the nonce in status, and the UIDs of the execution's Jobs: those in status or, if status could not
 // be written yet, those that this process has created.
 func (f facts) recorded() v1alpha1.BenchmarkClients {
 	var known v1alpha1.BenchmarkClients
@@ -277,7 +277,7 @@ func (f facts) recorded() v1alpha1.BenchmarkClients {
 	return known
 }
 
-// observeOrphans finds pods of a session in teardown whose Job is gone. Kubernetes ends such pods with a
+// observeOrphans finds pods of an execution in teardown whose Job is gone. Kubernetes ends such pods with a
 // delay, and meanwhile they may write data that the teardown has to remove. If the UID of the Job is known, pods
 // of other Jobs do not count.
 func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error) {
@@ -285,7 +285,7 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error
 		return nil
 	}
 	known := seen.recorded()
-	seen.orphans, err = r.jobs().PodsNamed(ctx, seen.benchmark.Namespace, seen.session.Name, seen.session.Background().Name)
+	seen.orphans, err = r.jobs().PodsNamed(ctx, seen.benchmark.Namespace, seen.execution.Name, seen.execution.Background().Name)
 	seen.orphans = slices.DeleteFunc(seen.orphans, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
 		return known.JobUID != "" && (owner == nil || owner.UID != known.JobUID && owner.UID != known.BackgroundJobUID)
@@ -362,8 +362,8 @@ func (f *facts) newScript() (*workload.Script, error) {
 			return nil, err
 		}
 	}
-	places := workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), 0, f.target().CephMajor(), f.datasetBytes, f.block)
-	background := workload.PlaceOfBackground(f.session.Background().Name, places)
+	places := workload.Places(f.execution.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), 0, f.target().CephMajor(), f.datasetBytes, f.block)
+	background := workload.PlaceOfBackground(f.execution.Background().Name, places)
 	f.shareDataset(places)
 	made, err := workload.New(f.spec.Template, places, background)
 	if err != nil {
@@ -371,7 +371,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 	}
 	made.Switched = sweepspec.IsSession(f.benchmark)
 	for i := range f.spec.OtherTargets {
-		made.Elsewhere = append(made.Elsewhere, workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), i+1, f.target().CephMajor(), f.datasetBytes, f.block))
+		made.Elsewhere = append(made.Elsewhere, workload.Places(f.execution.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), i+1, f.target().CephMajor(), f.datasetBytes, f.block))
 	}
 	if f.job == nil {
 		f.roomBytes = f.target().Room(made)
@@ -383,7 +383,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 // observeClients observes the runners. It reads the logs of clients whose pods have ended.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	seen.logs = map[int]*clientview.Log{}
-	key, err := seen.session.Key(r.MasterKey)
+	key, err := seen.execution.Key(r.MasterKey)
 	if err != nil {
 		return err
 	}
@@ -408,19 +408,19 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && !f.tidied()
 }
 
-// tidied reports whether the session of status.observedRunID has ended and is torn down. record keeps the
+// tidied reports whether the execution of status.observedRunID has ended and is torn down. record keeps the
 // condition Reconciling until the teardown is complete.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
 
-// atWork reports whether something of the session of status.observedRunID may still exist.
+// atWork reports whether something of the execution of status.observedRunID may still exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// replaced reports whether the spec has a new run ID while the current session has no Job. That session
-// measures nothing, and its spec is lost, because only a Job stores the spec. A session with jobLost
+// replaced reports whether the spec has a new run ID while the current execution has no Job. That execution
+// measures nothing, and its spec is lost, because only a Job stores the spec. An execution with jobLost
 // is not replaced, because it fails.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID

@@ -49,10 +49,10 @@ func (f facts) unrested() []quiescence.Obstacle {
 	return f.memory.outage.Unrested(plan, f.Survey.Config, f.Survey.OSDMap, f.now)
 }
 
-// stopper returns the Stopper, which stops OSDs for this session and brings them back.
+// stopper returns the Stopper, which stops OSDs for this execution and brings them back.
 func (r *Reconciler) stopper(seen pass) outage.Stopper {
 	return outage.Stopper{
-		Operator: r.outages, Session: &seen.memory.outage, Cluster: seen.cluster, FSID: seen.fsid(), Holder: seen.holder(),
+		Operator: r.outages, Execution: &seen.memory.outage, Cluster: seen.cluster, FSID: seen.fsid(), Holder: seen.holder(),
 		Guard: r.lockOf(seen.facts).Fence,
 	}
 }

@@ -95,7 +95,7 @@ func (f facts) preparation() scratchpool.Facts {
 	return made
 }
 
-// poolUse identifies the session's scratch pool, or the sweep's scratch pool if the session shares that.
+// poolUse identifies the execution's scratch pool, or the sweep's scratch pool if the execution shares that.
 func (f facts) poolUse() rook.ScratchUse {
 	if f.sharesPool() {
 		pool := f.sharedPool()
@@ -138,14 +138,14 @@ func (r *Reconciler) maker() clientjob.Maker {
 	return clientjob.Maker{Client: r.Client, MasterKey: r.MasterKey}
 }
 
-// jobSpec returns the input from which the Jobs of the session are made, except for their Secret.
+// jobSpec returns the input from which the Jobs of the execution are made, except for their Secret.
 func (r *Reconciler) jobSpec(seen pass) (clientjob.Spec, error) {
 	network, err := seen.rook.PodNetwork()
 	if err != nil {
 		return clientjob.Spec{}, err
 	}
 	return clientjob.Spec{
-		Benchmark: seen.benchmark, Spec: seen.spec, Session: seen.session, Script: seen.script, Block: seen.block,
+		Benchmark: seen.benchmark, Spec: seen.spec, Execution: seen.execution, Script: seen.script, Block: seen.block,
 		Images: r.Settings.ImagesFor(seen.cluster), Pods: r.Settings.Pods, Network: network,
 	}, nil
 }
@@ -161,7 +161,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen pass) error {
 	if err != nil {
 		return err
 	}
-	spec.Secret, spec.Digest = clientjob.SecretName(seen.session, seen.memory.nonce), runner.FilesDigest(files)
+	spec.Secret, spec.Digest = clientjob.SecretName(seen.execution, seen.memory.nonce), runner.FilesDigest(files)
 	job, err := r.makeJob(ctx, seen, spec, in)
 	if err != nil {
 		return client.IgnoreAlreadyExists(err)
@@ -226,10 +226,10 @@ func (r *Reconciler) files(ctx context.Context, seen pass) (map[string][]byte, e
 	if err != nil {
 		return nil, err
 	}
-	return r.maker().Files(seen.session, rook.CephConf(connection, *seen.rook), rook.Keyring(connection))
+	return r.maker().Files(seen.execution, rook.CephConf(connection, *seen.rook), rook.Keyring(connection))
 }
 
-// removeUnrecorded removes a Job whose UID was not recorded. The rules for a session without that Job then create
+// removeUnrecorded removes a Job whose UID was not recorded. The rules for an execution without that Job then create
 // the new Job.
 func (r *Reconciler) removeUnrecorded(ctx context.Context, seen pass) error {
 	if seen.unrecorded == seen.job {

@@ -34,7 +34,7 @@ func (r *Reconciler) queued(ctx context.Context, b *v1alpha1.CephBenchmark, p re
 	return seen, true, nil
 }
 
-// hasNothing reports whether the session has never had the lock or clients.
+// hasNothing reports whether the execution has never had the lock or clients.
 func (f facts) hasNothing() bool {
 	return !f.memory.turn.Had && f.recorded().JobUID == "" && len(f.benchmark.Status.Runs) == 0
 }

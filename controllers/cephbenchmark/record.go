@@ -25,13 +25,13 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	return after
 }
 
-// noteJobs records the UIDs of the session's Jobs, unless the pass has drawn the nonce of other Jobs.
+// noteJobs records the UIDs of the execution's Jobs, unless the pass has drawn the nonce of other Jobs.
 func (f facts) noteJobs(s *v1alpha1.CephBenchmarkStatus) {
 	if f.memory.clientsJob == "" {
 		return
 	}
 	if s.Clients == nil {
-		s.Clients = &v1alpha1.BenchmarkClients{} // The version before began the session.
+		s.Clients = &v1alpha1.BenchmarkClients{} // The version before began the execution.
 	}
 	if s.Clients.Nonce != f.recorded().Nonce {
 		return

@@ -35,7 +35,7 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// failStandalone ends a session whose client works without the manager. Only the version of the operator before this one
+// failStandalone ends an execution whose client works without the manager. Only the version of the operator before this one
 // starts such clients. When its pod is terminated, the client removes its data by itself.
 func failStandalone(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsUnreachable, "The version of the operator before this one could not reach the client, and let it work alone. "+
@@ -112,7 +112,7 @@ func evicted(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return pod.DeletionTimestamp.IsZero() })
 }
 
-// failWithoutBackground ends a session whose background load was lost.
+// failWithoutBackground ends an execution whose background load was lost.
 func failWithoutBackground(seen facts) (plan, bool) {
 	switch {
 	case !seen.hasBackground() || seen.allRunsEnded():

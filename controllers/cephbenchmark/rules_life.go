@@ -124,20 +124,20 @@ func (f facts) afterAge(least, most time.Duration) time.Duration {
 	return min(max(f.now.Sub(f.benchmark.CreationTimestamp.Time)/10, least), most)
 }
 
-// failUntrusted ends a session that a user has edited, or that began under an earlier version of the operator.
+// failUntrusted ends an execution that a user has edited, or that began under an earlier version of the operator.
 func failUntrusted(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonNotAllowed, seen.untrusted), seen.untrusted != ""
 }
 
-// tearDownReplaced tears down the replaced session before the next run ID begins. Once status has the next
-// run ID, the names of the replaced session's images and objects are lost.
+// tearDownReplaced tears down the replaced execution before the next run ID begins. Once status has the next
+// run ID, the names of the replaced execution's images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{Step: stepTearDown, Detail: detail{last: endsReplaced}, Progress: "removing what the previous run left", Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and that run has no clients.",
 	}}, seen.replaced() && seen.inCeph
 }
 
-// begin starts or resumes the run ID in the spec. It applies if no session is at work, or if the session at
+// begin starts or resumes the run ID in the spec. It applies if no execution is at work, or if the execution at
 // work is replaced and has nothing in Ceph that must be torn down.
 func begin(seen facts) (plan, bool) {
 	return plan{Step: reconcile.StepBegin, Outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// The rules of a teardown depend on what the session may have made. Package teardown tests the
+// The rules of a teardown depend on what the execution may have made. Package teardown tests the
 // rules themselves.
 func TestTearDownBegins(t *testing.T) {
 	inCeph := func(f *facts) { f.inCeph = true }

@@ -113,7 +113,7 @@ func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 			panic(err) // The figures above can be parsed.
 		}
 		c.Headline, c.Summary = figure.Headline(&spec.Template.Phases[0], c.Phases[0]), c.Sentence(*spec)
-		c.Write(&f.benchmark.Status, conclusion.Session{Now: f.now, Spec: f.spec})
+		c.Write(&f.benchmark.Status, conclusion.Execution{Now: f.now, Spec: f.spec})
 	}
 }
 
@@ -124,7 +124,7 @@ func invalid(f *facts) {
 	}}
 	f.spec = f.benchmark.Spec
 	c := conclusion.Conclusion{Summary: "Phase randread-4k: Scrub: 3 PGs were scrubbed."}
-	c.Write(&f.benchmark.Status, conclusion.Session{Now: f.now, Spec: f.spec})
+	c.Write(&f.benchmark.Status, conclusion.Execution{Now: f.now, Spec: f.spec})
 }
 
 // lost lets the run fail.

@@ -268,11 +268,11 @@ func (e *tempest) forgePod() {
 		result := runnertest.DefaultResult(task.Task{})
 		result.Write.Operations *= 1000000
 		r.Script("", runnertest.Script{Result: result})
-		k.runners[addressOf(theirs)], k.keys[addressOf(theirs)] = r, []byte("not the session's")
+		k.runners[addressOf(theirs)], k.keys[addressOf(theirs)] = r, []byte("not the execution's")
 	})
 }
 
-// deleteJob deletes a Job of a session, as a user does.
+// deleteJob deletes a Job of an execution, as a user does.
 func (e *tempest) deleteJob() {
 	var jobs batchv1.JobList
 	e.list(&jobs)

@@ -556,9 +556,9 @@ func (e *tempest) wantNothing() {
 	})
 }
 
-// pods returns the pods with labels of sessions.
+// pods returns the pods with labels of executions.
 func (e *tempest) pods() []corev1.Pod {
 	var pods corev1.PodList
 	e.list(&pods)
-	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Labels[clientjob.LabelSession] == "" })
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Labels[clientjob.LabelExecution] == "" })
 }

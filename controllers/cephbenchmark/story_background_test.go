@@ -170,7 +170,7 @@ func thePodOfTheBackgroundIsLost(w *world) {
 func theJobOfTheBackgroundIsDeleted(w *world) {
 	b := w.backgroundAtWork()
 	job := &batchv1.Job{}
-	job.Namespace, job.Name = w.namespace, w.podAside().Labels[clientjob.LabelSession]
+	job.Namespace, job.Name = w.namespace, w.podAside().Labels[clientjob.LabelExecution]
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy("Background")); err != nil {
 		w.t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func aBackgroundInAPoolThatIsThere(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", strings.Replace(backgroundOfOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.untilTask(client0, "r1-write", task.Measuring)
-	left := clientjob.SessionOf(b.UID, "1").Background().Name
+	left := clientjob.ExecutionOf(b.UID, "1").Background().Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-0-image"}
 	})

@@ -484,7 +484,7 @@ func aPoolThatIsThere(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
 	b := w.benchmark("b", onPool)
 	w.untilTask(0, "r1-write", task.Measuring)
-	left := clientjob.SessionOf(b.UID, "1").Name
+	left := clientjob.ExecutionOf(b.UID, "1").Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-image-0"}
 		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left}

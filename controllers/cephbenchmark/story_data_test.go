@@ -205,7 +205,7 @@ func rollingBackFails(w *world) {
 func lostWhileRollingBack(w *world) {
 	b := w.whileRollingBack()
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Images[settings.ScratchPool] = []string{clientjob.SessionOf(b.UID, b.Spec.RunID).Name + "-0-w1x64m-0"}
+		a.Images[settings.ScratchPool] = []string{clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name + "-0-w1x64m-0"}
 	})
 	w.podBecomes(0, func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed })
 	w.untilFailed(b, v1alpha1.ReasonClientsLost)

@@ -207,7 +207,7 @@ func somebodyDeletesTheJob(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
 }
 
-// A Job's annotations describe its session. Here they are changed to so many clients that they
+// A Job's annotations describe its execution. Here they are changed to so many clients that they
 // would take all memory.
 func somebodyChangesTheJob(w *world) {
 	b := w.measuring()
@@ -227,7 +227,7 @@ func somebodyChangesTheJob(w *world) {
 func somebodyHasAJobOfThatName(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
-	next := clientjob.SessionOf(b.UID, "2")
+	next := clientjob.ExecutionOf(b.UID, "2")
 	theirs := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: next.Name, Labels: clientjob.Labels(next), Annotations: map[string]string{clientjob.AnnotationSpec: "{}"},
@@ -251,7 +251,7 @@ func somebodyHasAJobOfThatName(w *world) {
 func (w *world) job(b *v1alpha1.CephBenchmark) *batchv1.Job {
 	w.t.Helper()
 	job := &batchv1.Job{}
-	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: clientjob.SessionOf(b.UID, b.Spec.RunID).Name}, job); err != nil {
+	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name}, job); err != nil {
 		w.t.Fatal(err)
 	}
 	return job
@@ -259,7 +259,7 @@ func (w *world) job(b *v1alpha1.CephBenchmark) *batchv1.Job {
 
 func (w *world) deleteJob(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clientjob.SessionOf(b.UID, b.Spec.RunID).Name}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name}}
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		w.t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func theClaimHasData(w *world) {
 	w.untilComplete(w.benchmark("c", onClaim))
 }
 
-// Nothing is checked again before the first session of a run ID if only its predecessor was checked.
+// Nothing is checked again before the first execution of a run ID if only its predecessor was checked.
 func theClaimChangesInTheQueue(w *world) {
 	w.createClaim("data", corev1.PersistentVolumeFilesystem)
 	w.createClaim("device", corev1.PersistentVolumeBlock)

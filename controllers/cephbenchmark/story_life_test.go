@@ -159,7 +159,7 @@ func (w *world) lostWithItsJob(spec, pool string) (b *v1alpha1.CephBenchmark, na
 	namespace = w.namespaceOf(0)
 	w.stop()
 	w.deleteJob(b)
-	left := clientjob.SessionOf(b.UID, b.Spec.RunID).Name
+	left := clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images[pool] = append(a.Images[pool], left+"-0-w1x64m-0")
 		a.Objects[pool+"/"] = []string{"precious", "benchmark_data_" + left + "-0-fio"}
@@ -264,7 +264,7 @@ func aNewRunIDAndImagesAreLeft(w *world) {
 	}
 }
 
-// The pool belongs to this benchmark, so it removes images of any session. Otherwise the pool would
+// The pool belongs to this benchmark, so it removes images of any execution. Otherwise the pool would
 // remain forever.
 func imagesOfLongAgo(w *world) {
 	b := w.benchmark("b", oneWrite)

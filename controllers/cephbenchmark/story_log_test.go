@@ -84,11 +84,11 @@ func theNetworkKeepsTheManagerOut(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", oneWrite)
 	w.eventually(func() string {
-		session, known := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
+		execution, known := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
 		if !known {
-			return "there is no session"
+			return "there is no execution"
 		}
-		for _, view := range session.Runners.Views() {
+		for _, view := range execution.Runners.Views() {
 			if view.Err != nil {
 				return ""
 			}

@@ -99,14 +99,14 @@ func withItsNamespace(it func(*world) *v1alpha1.CephBenchmark) story {
 	}
 }
 
-// poolOfOthers returns a benchmark that measures on an existing pool, in which its session has left
+// poolOfOthers returns a benchmark that measures on an existing pool, in which its execution has left
 // data.
 func (w *world) poolOfOthers() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	b := w.measuring(func(b *v1alpha1.CephBenchmark) {
 		b.Spec.Template.Target = v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}
 	})
-	left := clientjob.SessionOf(b.UID, b.Spec.RunID).Name
+	left := clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-image-0"}
 		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left + "-0-x"}

@@ -337,14 +337,14 @@ func nobodyTellsWhatOSDsDo(w *world) {
 	}
 }
 
-// lookAtOSDs puts the clock forward so many times, and each time waits until the session of a benchmark has the
+// lookAtOSDs puts the clock forward so many times, and each time waits until the execution of a benchmark has the
 // latencies of OSDs.
 func (w *world) lookAtOSDs(b *v1alpha1.CephBenchmark, times int) {
 	w.t.Helper()
 	looks := func() (n int) {
-		if session, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); ok {
-			session.Hurry()
-			n = len(session.LastView().Extras)
+		if execution, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); ok {
+			execution.Hurry()
+			n = len(execution.LastView().Extras)
 		}
 		return n
 	}

@@ -66,7 +66,7 @@ func againstAReference(w *world) {
 	w.wantJudged(w.benchmark("unasked", oneWrite, runs(3), noWorse), v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive, "run reference on 2 more days")
 	measuring(w, 20000, 1)
 	w.wantJudged(w.benchmark("slower", oneWrite, runs(3), noWorseThisHour), v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed,
-		fmt.Sprintf("(UID %s, session of %s), more than 10%% worse, but only for this hour (reference has sessions on 1 of the 3 days",
+		fmt.Sprintf("(UID %s, execution of %s), more than 10%% worse, but only for this hour (reference has executions on 1 of the 3 days",
 			reference.UID, reference.Status.StartTime.UTC().Format(time.RFC3339)))
 	w.delete(reference)
 	measuring(w, 30000, 1)
@@ -76,7 +76,7 @@ func againstAReference(w *world) {
 		v1alpha1.ExpectationUnknown, v1alpha1.BenchmarkInconclusive, "reference is another CephBenchmark than that in referenceUID")
 }
 
-// againstThreeDays gives the reference two more sessions, of earlier days: stories cannot wait for
+// againstThreeDays gives the reference two more executions, of earlier days: stories cannot wait for
 // days, because the API server has a clock of its own.
 func againstThreeDays(w *world) {
 	measuring(w, 30000, 1)

@@ -268,7 +268,7 @@ func (w *world) longTeardown() *v1alpha1.CephBenchmark {
 	b := w.benchmark("b", onPool)
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Images["open"] = []string{clientjob.SessionOf(b.UID, "1").Name + "-0-w1x64m-0"}
+		a.Images["open"] = []string{clientjob.ExecutionOf(b.UID, "1").Name + "-0-w1x64m-0"}
 	})
 	w.untilReason(b, v1alpha1.ReasonTearingDown)
 	w.untilItTriesAgain()
@@ -369,7 +369,7 @@ func theFinalizerWasTakenOff(w *world) {
 	w.wantClean()
 	w.eventually(func() string {
 		if _, ok := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); ok {
-			return "its session is followed still"
+			return "its execution is followed still"
 		}
 		return ""
 	})

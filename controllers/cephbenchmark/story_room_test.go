@@ -85,7 +85,7 @@ func rookKeepsAFullPool(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", endlessWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
-	objects := settings.ScratchPool + "/" + clientjob.SessionOf(b.UID, "1").Name + "-0-run"
+	objects := settings.ScratchPool + "/" + clientjob.ExecutionOf(b.UID, "1").Name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Objects[objects] = slices.Repeat([]string{"benchmark_data_x"}, 2*leftovers.ObjectsAtOnce)
 	})
@@ -122,7 +122,7 @@ func clientsCannotRemoveAThing(w *world) {
 	w.kubelet.script(leftovers.TaskID, runnertest.Script{Preparing: time.Hour})
 	b := w.benchmark("b", strings.Replace(endlessWrite, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.untilTask(0, "r1-write", task.Measuring)
-	left := "open/" + clientjob.SessionOf(b.UID, "1").Name + "-0-run"
+	left := "open/" + clientjob.ExecutionOf(b.UID, "1").Name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) { a.Objects[left] = []string{"benchmark_data_x"} })
 	w.setFull(true)
 	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "OSD_FULL")

@@ -209,7 +209,7 @@ func oneDatasetForABlock(w *world) {
 // leaves adds an image and objects of the running benchmark to the scratch pool. Its clients do not
 // remove them.
 func (w *world) leaves(b *v1alpha1.CephBenchmark) {
-	name := clientjob.SessionOf(b.UID, "1").Name
+	name := clientjob.ExecutionOf(b.UID, "1").Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images[settings.ScratchPool] = []string{name + "-0-w1x64m-0"}
 		a.Objects[settings.ScratchPool+"/"+name+"-0-run"] = slices.Repeat([]string{"benchmark_data_x"}, 2*leftovers.ObjectsAtOnce)

@@ -88,7 +88,7 @@ func strangersObjects() map[string]func(w *world, b *v1alpha1.CephBenchmark) cli
 			w.t.Fatal(err)
 		}
 		if err != nil {
-			theirs.Namespace, theirs.Name, theirs.Labels = w.namespace, name, clientjob.Labels(clientjob.SessionOf(b.UID, b.Spec.RunID))
+			theirs.Namespace, theirs.Name, theirs.Labels = w.namespace, name, clientjob.Labels(clientjob.ExecutionOf(b.UID, b.Spec.RunID))
 			theirs.Annotations = map[string]string{clientjob.AnnotationSpec: "{}"}
 			theirs.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
 		}
@@ -99,21 +99,21 @@ func strangersObjects() map[string]func(w *world, b *v1alpha1.CephBenchmark) cli
 	}
 	return map[string]func(*world, *v1alpha1.CephBenchmark) client.Object{
 		"Job of the clients": func(w *world, b *v1alpha1.CephBenchmark) client.Object {
-			return jobNamed(w, b, clientjob.SessionOf(b.UID, b.Spec.RunID).Name)
+			return jobNamed(w, b, clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name)
 		},
 		"Job of the background load": func(w *world, b *v1alpha1.CephBenchmark) client.Object {
-			return jobNamed(w, b, clientjob.SessionOf(b.UID, b.Spec.RunID).Background().Name)
+			return jobNamed(w, b, clientjob.ExecutionOf(b.UID, b.Spec.RunID).Background().Name)
 		},
 		"Secret": func(_ *world, b *v1alpha1.CephBenchmark) client.Object {
 			return &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Name: clientjob.SecretName(clientjob.SessionOf(b.UID, b.Spec.RunID), b.Status.Clients.Nonce)},
-				Data:       map[string][]byte{clientjob.SessionKey: make([]byte, 32)},
+				ObjectMeta: metav1.ObjectMeta{Name: clientjob.SecretName(clientjob.ExecutionOf(b.UID, b.Spec.RunID), b.Status.Clients.Nonce)},
+				Data:       map[string][]byte{clientjob.ExecutionKey: make([]byte, 32)},
 			}
 		},
 		"results": func(w *world, b *v1alpha1.CephBenchmark) client.Object { return forgedResults(w, b) },
 		"claim": func(_ *world, b *v1alpha1.CephBenchmark) client.Object {
 			return &corev1.PersistentVolumeClaim{
-				ObjectMeta: metav1.ObjectMeta{Name: clientjob.SessionOf(b.UID, b.Spec.RunID).Name + "-0-claim", Labels: clientjob.Labels(clientjob.SessionOf(b.UID, b.Spec.RunID))},
+				ObjectMeta: metav1.ObjectMeta{Name: clientjob.ExecutionOf(b.UID, b.Spec.RunID).Name + "-0-claim", Labels: clientjob.Labels(clientjob.ExecutionOf(b.UID, b.Spec.RunID))},
 				Spec: corev1.PersistentVolumeClaimSpec{
 					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 					Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -302,7 +302,7 @@ func resultsAreReplaced(w *world) {
 	}
 }
 
-// aReferenceIsForged adds slow sessions of other days to a reference, and replaces its own results by slow ones.
+// aReferenceIsForged adds slow executions of other days to a reference, and replaces its own results by slow ones.
 func aReferenceIsForged(w *world) {
 	measuring(w, 30000, 1)
 	reference := w.benchmark("reference", oneWrite, runs(3))
@@ -348,7 +348,7 @@ func resultsOfTheVersionBefore(w *world) {
 	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorseThisHour), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed, "results of reference are unsigned")
 }
 
-// With another key, no signature of the session is genuine. The session fails, and its teardown needs no key.
+// With another key, no signature of the execution is genuine. The execution fails, and its teardown needs no key.
 func aNewMasterKey(w *world) {
 	b := w.measuring()
 	w.stop()

@@ -50,8 +50,8 @@ func severalPools(w *world) {
 			w.t.Errorf("pools %+v of %q: want two, which are gone", f.asked, f.owner)
 		}
 	})
-	session := clientjob.SessionOf(b.UID, "1").Name
-	for pool, name := range map[string]string{settings.ScratchPool: session + "-0-r1x64m-0", settings.ScratchNamesOf(1).Pool: session + "t1-0-r1x64m-0"} {
+	execution := clientjob.ExecutionOf(b.UID, "1").Name
+	for pool, name := range map[string]string{settings.ScratchPool: execution + "-0-r1x64m-0", settings.ScratchNamesOf(1).Pool: execution + "t1-0-r1x64m-0"} {
 		for _, id := range []string{"data-image-r1x64m", leftovers.TaskID} {
 			if steps := strings.Join(w.stepsOf(0, id), "\n"); !strings.Contains(steps, "--pool="+pool+" ") && !strings.Contains(steps, "--pool="+pool+"\n") || !strings.Contains(steps, name) {
 				w.t.Errorf("task %s does not work in pool %s: %s", id, pool, steps)

@@ -159,7 +159,7 @@ func anEditEndsTheRun(w *world) {
 	b := w.run("b", endlessWrite, nil)
 	w.untilReason(b, v1alpha1.ReasonRunning, "")
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "mine" })
-	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true }) // The Job has the spec, so this session goes on.
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true }) // The Job has the spec, so this execution goes on.
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
 	if err := w.Delete(w.t.Context(), &w.jobs()[0], client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		w.t.Fatal(err)

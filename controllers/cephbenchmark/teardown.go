@@ -33,7 +33,7 @@ func (f facts) teardown() teardown.Facts {
 		Clients:    teardown.Party{Job: f.job, Pods: f.pods, Runners: f.runners, Tasks: f.tasks},
 		Background: teardown.Party{Job: f.background.job, Pods: f.background.pods, Runners: f.background.runners, Tasks: f.background.tasks},
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
-		// Without a Job, the session's spec is unknown, so the session may have had its own pool.
+		// Without a Job, the execution's spec is unknown, so the execution may have had its own pool.
 		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
 		OwnsLock: !f.borrowsLock(),
 	}}
@@ -46,7 +46,7 @@ func (f facts) teardown() teardown.Facts {
 	return t
 }
 
-// specKnown reports whether the spec of the session is known from an unaltered Job.
+// specKnown reports whether the spec of the execution is known from an unaltered Job.
 func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches() }
 
 // remover returns the Remover, which carries out the parts of the teardown.
@@ -112,8 +112,8 @@ func (r *Reconciler) endTearDown(ctx context.Context, seen pass, p plan) (effect
 	switch p.Detail.last {
 	case endsDeleted:
 		return effect{Gone: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
-	case endsReplaced: // The next session begins in the same pass, because a later pass could not know that nothing is left.
-		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
+	case endsReplaced: // The next execution begins in the same pass, because a later pass could not know that nothing is left.
+		return r.beginExecution(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	default:
 		return effect{Finished: true, Again: reconcile.AtOnce}, nil
 	}
@@ -136,15 +136,15 @@ func (f facts) backgroundCleanup(int) []task.Command {
 }
 
 // objectsStay reports whether clients must remove their objects, because the pool outlasts the
-// session.
+// execution.
 func (f facts) objectsStay() bool {
 	return f.spec.Template.Target.ScratchPool == nil || f.sharesPool()
 }
 
-// leftovers returns where the session may have left something.
+// leftovers returns where the execution may have left something.
 func (f facts) leftovers() leftovers.Leftovers {
 	l := leftovers.Leftovers{
-		Session: f.session.Name, ImagePools: f.poolsThatStay(), ObjectPool: f.target().DataPool(),
+		Execution: f.execution.Name, ImagePools: f.poolsThatStay(), ObjectPool: f.target().DataPool(),
 		Script: f.script, Unremembered: f.unremembered(), Lasts: f.sharesPool(),
 	}
 	if existing := f.spec.Template.Target.ExistingPool; existing != nil {
@@ -153,7 +153,7 @@ func (f facts) leftovers() leftovers.Leftovers {
 	return l
 }
 
-// poolsThatStay returns the pools that outlast the session and may have its images. If the session's spec is
+// poolsThatStay returns the pools that outlast the execution and may have its images. If the execution's spec is
 // lost, these include all existing pools that benchmarks may use.
 func (f facts) poolsThatStay() []string {
 	var pools []string
@@ -175,9 +175,9 @@ func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.teardown.JobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
 
-// mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown needs no answer
-// from Ceph. A session creates nothing without the lock, and keeps the lock until everything is removed,
-// unless the lock is lost. A session that another process began may have lost its lock before this process
+// mayBeInCeph reports whether Ceph may have anything of the execution. If not, the teardown needs no answer
+// from Ceph. An execution creates nothing without the lock, and keeps the lock until everything is removed,
+// unless the lock is lost. An execution that another process began may have lost its lock before this process
 // started. If the CephCluster is gone, or the operator config no longer lists the cluster, mayBeInCeph returns
 // false, because Ceph cannot be reached.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
@@ -195,7 +195,7 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 	return !neverHeld(grant, seen.startTime()), nil
 }
 
-// neverHeld reports whether a session certainly has not held the lock since a given time. Either another
+// neverHeld reports whether an execution certainly has not held the lock since a given time. Either another
 // holder took the lock before that time and still has it, or the lock was neither taken nor renewed since
 // then.
 func neverHeld(l lock.Grant, since time.Time) bool {

@@ -31,7 +31,7 @@ func TestNeverHeld(t *testing.T) {
 		want  bool
 	}{
 		"it was never taken":                     {lease: lock.Grant{}, want: true},
-		"given back before the session began":    {lease: lock.Grant{Expires: moment(-1).Add(lock.Duration)}, want: true},
+		"given back before the execution began":  {lease: lock.Grant{Expires: moment(-1).Add(lock.Duration)}, want: true},
 		"given back since":                       {lease: lock.Grant{Expires: moment(1).Add(lock.Duration)}},
 		"another has had it all the time":        {lease: other(-1, 5), want: true},
 		"another had it and stopped renewing it": {lease: other(-9, -5), want: true},
@@ -57,7 +57,7 @@ func TestADeletedBenchmarkWithoutItsFinalizerHoldsNoMemory(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(kept).Build()
 	budget := limits.NewBudget(1 << 20)
 	r := New(Options{Shared: dependencies.Shared{Client: c, Reader: c, Budget: budget, Now: today}})
-	if err := r.live.Of(client.ObjectKeyFromObject(kept), clientjob.SessionOf(kept.UID, "").ID()).Account.Hold().Resize(1 << 10); err != nil {
+	if err := r.live.Of(client.ObjectKeyFromObject(kept), clientjob.ExecutionOf(kept.UID, "").ID()).Account.Hold().Resize(1 << 10); err != nil {
 		t.Fatal(err)
 	}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(kept)})
@@ -74,7 +74,7 @@ func TestTearDownWaitsForTheFSID(t *testing.T) {
 	}
 }
 
-// The pools to look into at the end depend on what is known about the session.
+// The pools to look into at the end depend on what is known about the execution.
 func TestPoolsToLookInto(t *testing.T) {
 	noJob := func(f *facts) { f.job = nil }
 	open := func(f *facts) { f.cluster.ExistingPools = []string{"open", "more"} }

@@ -98,7 +98,7 @@ func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 		}
 	}
 	var pods corev1.PodList
-	if keeps || k.List(ctx, &pods, client.InNamespace(k.namespace), client.HasLabels{clientjob.LabelSession}) != nil {
+	if keeps || k.List(ctx, &pods, client.InNamespace(k.namespace), client.HasLabels{clientjob.LabelExecution}) != nil {
 		return
 	}
 	for i := range pods.Items {
@@ -124,7 +124,7 @@ func (k *kubelet) removePod(ctx context.Context, pod *corev1.Pod) {
 // serve does what a Job's controller, the scheduler and a kubelet would do.
 func (k *kubelet) serve(ctx context.Context, job *batchv1.Job) {
 	var pods corev1.PodList
-	if k.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{clientjob.LabelSession: job.Name}) != nil {
+	if k.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{clientjob.LabelExecution: job.Name}) != nil {
 		return
 	}
 	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
@@ -253,7 +253,7 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	_ = k.Status().Update(ctx, pod)
 }
 
-// keyOf returns the session's key in a pod's Secret; nil without the Secret.
+// keyOf returns the execution's key in a pod's Secret; nil without the Secret.
 func (k *kubelet) keyOf(ctx context.Context, pod *corev1.Pod) []byte {
 	secret := &corev1.Secret{}
 	for _, volume := range pod.Spec.Volumes {

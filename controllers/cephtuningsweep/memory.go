@@ -18,7 +18,7 @@ type memory struct {
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	// outage has the connections for bringing up OSDs that a benchmark stopped and that no benchmark brings up.
-	outage outage.Session
+	outage outage.Execution
 	// noOrphanedOSDs reports that, under the current lock, no orphaned OSDs were found, or all were brought
 	// up. Then Ceph is not searched again for the journal of an outage.
 	noOrphanedOSDs bool

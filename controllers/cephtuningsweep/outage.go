@@ -27,8 +27,8 @@ func (f facts) stoppedOSDs() int {
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen pass) (reconcile.Wait, error) {
 	m := seen.memory
 	stopper := outage.Stopper{
-		Operator: outage.Operator{Ceph: r.Ceph, Rook: r.Rook, Store: r.Outages, Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached},
-		Session:  &m.outage, Cluster: seen.cluster, FSID: seen.rook.FSID, Holder: seen.holder(),
+		Operator:  outage.Operator{Ceph: r.Ceph, Rook: r.Rook, Store: r.Outages, Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached},
+		Execution: &m.outage, Cluster: seen.cluster, FSID: seen.rook.FSID, Holder: seen.holder(),
 		Guard: r.lockOf(seen).Fence,
 	}
 	waits, err := stopper.RestoreForeign(ctx, !m.noOrphanedOSDs, seen.child != nil)

@@ -1,16 +1,13 @@
 package cephtuningsweep
 
 import (
-	"fmt"
 	"testing"
 
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/client-go/rest"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/testing/apiserver"
+	"github.com/cephtune/cephtune/internal/testing/memmanager"
 )
 
 // profileTemplate is the template of a sweep over an option of OSDs.
@@ -60,23 +57,30 @@ func TestSessionStories(t *testing.T) {
 	})
 }
 
-// tell runs stories in parallel, each in its own namespace.
+// onRealServer has the stories that need a real API server, such as its namespaces, quotas and clients that count, and stories
+// that compare loads, whose rows come at the pace of real time. For most topics, it also has one that shows that a real manager
+// with its caches behaves as the one in memory.
+var onRealServer = []string{
+	"life/in a namespace that is none of benchmarks", "life/in a namespace whose check fails at first",
+	"restore/the namespace is deleted", "restore/the namespace is deleted while no manager is there",
+	"session/a session writes little, however many windows it has", "session/a quota forbids windows", "session/windows have no room",
+	"session/data is recovered in mid-session", "session/sessions of several days",
+	"load/two depths are compared", "load/without a tuner", "load/clients do not take their aim", "load/killed while clients are aimed",
+
+	"life/conditions and events on the way", "keep/a winner stays, and the rest is restored", "restore/deleted in the middle of a run",
+	"pool/kept over a block, and fresh in the next", "queue/one after the other", "osds/more OSDs help",
+	"restorer/the finalizer is taken off", "crash/killed while a deleted sweep is restored", "session/killed between two switches",
+}
+
+// tell tells stories, those of onRealServer on a real API server and all others on one in memory.
 func tell(t *testing.T, prefix string, topics map[string]map[string]story) {
 	t.Helper()
-	ctrl.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
-	config := apiserver.Start(t)
-	number := 0
-	for topic, stories := range topics {
-		for name, tell := range stories {
-			number++
-			namespace := fmt.Sprintf("%s-%d", prefix, number)
-			t.Run(topic+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				tell(newWorld(t, config, namespace))
-			})
-		}
-	}
+	memmanager.Stories[story, *world]{
+		Topics: topics, OnRealServer: onRealServer, InMemory: newWorldInMemory,
+		Real: func(t *testing.T, server *rest.Config, namespace string) *world {
+			return newWorld(t, server, namespace)
+		},
+	}.Tell(t, prefix)
 }
 
 // faster returns a cluster that is faster by 40 % with the candidate's profile.

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,6 +47,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings/namespaces"
 	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/sweepspec"
+	"github.com/cephtune/cephtune/internal/testing/memapi"
+	"github.com/cephtune/cephtune/internal/testing/memmanager"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/tuning/journals"
@@ -56,14 +59,17 @@ const (
 	clusterName   = "my-cluster"
 	// soon is the deadline of everything that should happen soon.
 	soon = 8 * time.Minute
+	// passesAtOnce is more than the passes that two managers make at once.
+	passesAtOnce = 16
 )
 
-// world is a namespace of a real API server with the controller, and simulates the rest of a
+// world is a namespace of an API server with the controller, and simulates the rest of a
 // cluster: Ceph in memory, Rook, the benchmarks, and a clock that can be advanced.
 type world struct {
 	client.Client
 	t         testing.TB
-	server    *rest.Config // for the manager, with the rights in the manifests
+	server    *rest.Config       // for the manager, with the rights in the manifests; nil for an API server in memory
+	memory    *memmanager.Server // the API server in memory; nil for a real one
 	namespace string
 	ceph      *cephtest.Cluster
 	rook      *fakeRook
@@ -78,8 +84,9 @@ type world struct {
 	manager   *Reconciler    // the latest
 	tune      func(*Options) // changes the next manager's options; may be nil
 
-	// pass is read-locked by each pass, and passed counts the passes that have ended.
-	pass   sync.RWMutex
+	// pass has an entry for each pass at work, and passed counts the passes that have ended. In a bubble of package
+	// synctest, a goroutine that waits for a mutex would stop the clock.
+	pass   chan struct{}
 	passed atomic.Int64
 
 	mu sync.Mutex
@@ -128,11 +135,27 @@ func (w *world) onlyFor(name string) {
 func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
 	w := onServer(t, server, namespace)
+	w.begin()
+	return w
+}
+
+// newWorldInMemory starts a world on an API server of its own, in a bubble of package synctest.
+func newWorldInMemory(t *testing.T, kinds memapi.Kinds, rules rights.Rules) *world {
+	t.Helper()
+	const namespace = "story"
+	server := memmanager.NewServer(t, kinds, rules, namespace)
+	w := worldWith(t, server.Administrator(), namespace)
+	w.memory = server
+	w.begin()
+	return w
+}
+
+// begin lets the rest of the cluster work, and starts the manager.
+func (w *world) begin() {
 	go w.every(10*time.Millisecond, w.ceph.Tick)
 	go w.every(20*time.Millisecond, w.bench.work)
 	go w.every(2*time.Millisecond, w.load.work)
 	w.start()
-	return w
 }
 
 // onServer returns a world in a new namespace of an API server.
@@ -158,7 +181,7 @@ func onServer(t testing.TB, server *rest.Config, namespace string) *world {
 func worldWith(t testing.TB, c client.Client, namespace string) *world {
 	w := &world{
 		Client: c, t: t, namespace: namespace,
-		ceph: quietCeph(), allowed: allowances(), counted: prometheus.NewRegistry(),
+		ceph: quietCeph(), allowed: allowances(), counted: prometheus.NewRegistry(), pass: make(chan struct{}, passesAtOnce),
 	}
 	w.counts = exporter.NewEvents(w.counted)
 	w.rook = &fakeRook{ceph: w.ceph}
@@ -177,6 +200,13 @@ func (w *world) every(pause time.Duration, do func()) {
 // start starts the manager, or starts another after it has ended.
 func (w *world) start() {
 	w.t.Helper()
+	if w.memory != nil {
+		m := w.memory.NewManager()
+		w.setUp(m, namespaces.Tolerant(m.Client(nil), m.Direct), m.Direct, w.memory, m.Kill)
+		w.memory.Run(m)
+		w.stop = m.Stop
+		return
+	}
 	skip := true
 	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
 		NewCache:   namespaces.NewCache,
@@ -190,17 +220,7 @@ func (w *world) start() {
 		w.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
-	direct := w.asManager()
-	options := w.options(direct, string(uuid.NewUUID()))
-	options.Client, options.Reader, options.Recorder = mgr.GetClient(), namespaces.Tolerant(direct, direct), mgr.GetEventRecorder(Name)
-	options.Reached = func(step tuning.Step) error { return w.reached(step, stop) }
-	if w.tune != nil {
-		w.tune(&options)
-	}
-	w.manager = New(options)
-	if err := w.manager.setUp(mgr, passes{Reconciler: w.manager, world: w}); err != nil {
-		w.t.Fatal(err)
-	}
+	w.setUp(mgr, mgr.GetClient(), w.asManager(), mgr.GetEventRecorder(Name), stop)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -210,6 +230,21 @@ func (w *world) start() {
 	}()
 	w.stop = func() { stop(); <-ended }
 	w.t.Cleanup(w.stop)
+}
+
+// setUp sets up the controller of a new manager, which stop kills.
+func (w *world) setUp(mgr ctrl.Manager, cached, direct client.Client, recorder events.EventRecorder, stop func()) {
+	w.t.Helper()
+	options := w.options(direct, string(uuid.NewUUID()))
+	options.Client, options.Reader, options.Recorder = cached, namespaces.Tolerant(direct, direct), recorder
+	options.Reached = func(step tuning.Step) error { return w.reached(step, stop) }
+	if w.tune != nil {
+		w.tune(&options)
+	}
+	w.manager = New(options)
+	if err := w.manager.setUp(mgr, passes{Reconciler: w.manager, world: w}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // asManager returns a client with the manager's rights and without a cache.
@@ -604,9 +639,13 @@ func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
 		return
 	}
 	w.advance(s, ceph.LongestChange+2*time.Second)
-	w.await(s, "past the wait", func(s *v1alpha1.CephTuningSweep) bool {
-		return !strings.Contains(messageOf(s), "an earlier manager requested")
-	})
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		err := w.Get(w.t.Context(), client.ObjectKeyFromObject(s), s)
+		if apierrors.IsNotFound(err) || err == nil && !strings.Contains(messageOf(s), "an earlier manager requested") {
+			return
+		}
+	}
+	w.t.Fatal("the sweep does not get past the wait")
 }
 
 // advance advances the clock and triggers a pass for the sweep.
@@ -635,8 +674,7 @@ func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, duration time.Duration
 			return true
 		}
 		if w.passed.Load() > passed {
-			w.pass.Lock()
-			defer w.pass.Unlock()
+			defer w.betweenPasses()()
 			passed = w.passed.Load()
 			w.advance(s, duration)
 		}
@@ -644,10 +682,22 @@ func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, duration time.Duration
 	})
 }
 
+// betweenPasses waits until no pass is at work. No other begins before the returned function is called.
+func (w *world) betweenPasses() (goOn func()) {
+	for range passesAtOnce {
+		w.pass <- struct{}{}
+	}
+	return func() {
+		for range passesAtOnce {
+			<-w.pass
+		}
+	}
+}
+
 // Reconcile runs one pass of the manager.
 func (p passes) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	p.world.pass.RLock()
-	defer p.world.pass.RUnlock()
+	p.world.pass <- struct{}{}
+	defer func() { <-p.world.pass }()
 	defer p.world.passed.Add(1)
 	result, err := p.Reconciler.Reconcile(ctx, req)
 	p.world.mu.Lock()

@@ -29,12 +29,12 @@ const SchemaVersion = 1
 type Run struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
-	// Benchmark, RunID and SessionTime identify the session, which is one execution of a run ID.
-	// SessionTime is status.startTime, when the session began. [ConfigMap] sets these three fields.
-	Benchmark   Benchmark      `json:"benchmark"`
-	RunID       v1alpha1.RunID `json:"runID"`
-	SessionTime time.Time      `json:"sessionTime"`
-	// Number counts the runs of a session, from 1.
+	// Benchmark, RunID and ExecutionTime identify the execution. ExecutionTime is status.startTime, when the
+	// execution began; its key has the word of earlier versions, whose archives are read, too. [ConfigMap] sets these three fields.
+	Benchmark     Benchmark      `json:"benchmark"`
+	RunID         v1alpha1.RunID `json:"runID"`
+	ExecutionTime time.Time      `json:"sessionTime"`
+	// Number counts the runs of an execution, from 1.
 	Number int32 `json:"number"`
 
 	// State is Valid, Invalid or Failed; Reason says why State is not Valid.

@@ -395,7 +395,7 @@ func TestOfRefusesForeignResults(t *testing.T) {
 	later := b.DeepCopy()
 	later.Status.ObservedRunID = "later"
 	if earlier, err := Of(later, cm); err != nil || earlier.Unsigned {
-		t.Errorf("results of an earlier session are %+v, %v", earlier, err)
+		t.Errorf("results of an earlier execution are %+v, %v", earlier, err)
 	}
 	unowned, another, changed := cm.DeepCopy(), cm.DeepCopy(), cm.DeepCopy()
 	changed.BinaryData[Key] = append(changed.BinaryData[Key], 0)
@@ -449,12 +449,12 @@ func TestConfigMap(t *testing.T) {
 	}
 	b.Status.StartTime = nil
 	if _, err := ConfigMap(b, run); err == nil {
-		t.Error("a session without a beginning is archived")
+		t.Error("an execution without a beginning is archived")
 	}
 }
 
 func TestName(t *testing.T) {
-	if got, want := Name(benchmark("nightly"), 3), "nightly-"+Session(benchmark("nightly"))+"-3"; got != want {
+	if got, want := Name(benchmark("nightly"), 3), "nightly-"+Execution(benchmark("nightly"))+"-3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	long := strings.Repeat("a", 49) + ".-" + strings.Repeat("b", 200)
@@ -482,13 +482,13 @@ func TestName(t *testing.T) {
 }
 
 func TestPrune(t *testing.T) {
-	archived := func(name, session, start string, created int) metav1.PartialObjectMetadata {
+	archived := func(name, execution, start string, created int) metav1.PartialObjectMetadata {
 		m := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{LabelSession: session},
+			Name: name, Labels: map[string]string{LabelExecution: execution},
 			CreationTimestamp: metav1.Date(2026, 3, 1, created, 0, 0, 0, time.UTC),
 		}}
 		if start != "" {
-			metav1.SetMetaDataAnnotation(&m.ObjectMeta, AnnotationSessionStart, start)
+			metav1.SetMetaDataAnnotation(&m.ObjectMeta, AnnotationExecutionStart, start)
 		}
 		return m
 	}

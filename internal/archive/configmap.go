@@ -27,10 +27,10 @@ const (
 	LabelBenchmark = "cephtune.dev/benchmark"
 	// LabelRunID is the run ID of the CephBenchmark.
 	LabelRunID = "cephtune.dev/run-id"
-	// LabelSession distinguishes executions of the same run ID. A benchmark executes a run ID again if
-	// a user sets that run ID after another one.
-	LabelSession = "cephtune.dev/session"
-	// LabelRun is the number of the run within its session.
+	// LabelExecution distinguishes executions of the same run ID. A benchmark executes a run ID again if
+	// a user sets that run ID after another one. The key has the word of earlier versions, whose results are read, too.
+	LabelExecution = "cephtune.dev/session"
+	// LabelRun is the number of the run within its execution.
 	LabelRun = "cephtune.dev/run"
 )
 
@@ -39,10 +39,10 @@ const (
 	hashDigits = 10
 )
 
-// ConfigMap returns an immutable ConfigMap for a run of the benchmark's current session. It takes
-// owner, run ID and session from the benchmark.
+// ConfigMap returns an immutable ConfigMap for a run of the benchmark's current execution. It takes
+// owner, run ID and execution from the benchmark.
 //
-// The ConfigMap's name depends only on the owner, the session and the run's number, so a second write
+// The ConfigMap's name depends only on the owner, the execution and the run's number, so a second write
 // after a crash fails with AlreadyExists. The caller may treat this error as success if the existing
 // ConfigMap is [Genuine].
 func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, error) {
@@ -52,14 +52,14 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 	document := *run
 	document.Benchmark = Benchmark{Namespace: benchmark.Namespace, Name: benchmark.Name, UID: benchmark.UID}
 	document.RunID = benchmark.Status.ObservedRunID
-	document.SessionTime = benchmark.Status.StartTime.UTC()
+	document.ExecutionTime = benchmark.Status.StartTime.UTC()
 	data, err := Marshal(&document)
 	if err != nil {
 		return nil, err
 	}
 	labels := Labels(benchmark.Name)
 	labels[LabelRunID] = string(document.RunID)
-	labels[LabelSession] = Session(benchmark)
+	labels[LabelExecution] = Execution(benchmark)
 	labels[LabelRun] = strconv.Itoa(int(run.Number))
 	immutable := true
 	return &corev1.ConfigMap{
@@ -68,7 +68,7 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 			Name:      Name(benchmark, run.Number),
 			Labels:    labels,
 			Annotations: map[string]string{
-				AnnotationSessionStart: document.SessionTime.Format(time.RFC3339),
+				AnnotationExecutionStart: document.ExecutionTime.Format(time.RFC3339),
 			},
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(benchmark, v1alpha1.GroupVersion.WithKind("CephBenchmark")),
@@ -92,8 +92,8 @@ func (e *ForeignError) Error() string {
 
 // Of reads a benchmark's run from a ConfigMap. Users can write ConfigMaps with any name and owner. So Of returns a
 // [*ForeignError] for a ConfigMap that the benchmark does not own, for a document of another benchmark, for
-// another document than status records, and for a document of the session in status that status does not record.
-// Only [Genuine] tells whether the operator wrote the results of an earlier session.
+// another document than status records, and for a document of the execution in status that status does not record.
+// Only [Genuine] tells whether the operator wrote the results of an earlier execution.
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	record := RecordOf(benchmark, cm)
@@ -111,9 +111,9 @@ func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	return run, nil
 }
 
-// isOf reports whether the run belongs to the session in status.
+// isOf reports whether the run belongs to the execution in status.
 func (r *Run) isOf(status v1alpha1.CephBenchmarkStatus) bool {
-	return r.RunID == status.ObservedRunID && status.StartTime != nil && r.SessionTime.Equal(status.StartTime.Time)
+	return r.RunID == status.ObservedRunID && status.StartTime != nil && r.ExecutionTime.Equal(status.StartTime.Time)
 }
 
 // FromConfigMap reads the run in a ConfigMap, without checking the owner.
@@ -129,15 +129,15 @@ func FromConfigMap(cm *corev1.ConfigMap) (*Run, error) {
 	return run, nil
 }
 
-// Name returns the name of the ConfigMap of a run: <benchmark>-<[Session]>-<number>. It shortens the
+// Name returns the name of the ConfigMap of a run: <benchmark>-<[Execution]>-<number>. It shortens the
 // name of the benchmark so that the result has at most 63 characters.
 func Name(benchmark *v1alpha1.CephBenchmark, number int32) string {
-	return shortened(benchmark.Name, fmt.Sprintf("-%s-%d", Session(benchmark), number))
+	return shortened(benchmark.Name, fmt.Sprintf("-%s-%d", Execution(benchmark), number))
 }
 
-// Session returns the value of [LabelSession] for the session in status: a hash of the benchmark's UID,
+// Execution returns the value of [LabelExecution] for the execution in status: a hash of the benchmark's UID,
 // the run ID and the start time.
-func Session(benchmark *v1alpha1.CephBenchmark) string {
+func Execution(benchmark *v1alpha1.CephBenchmark) string {
 	started := int64(0)
 	if t := benchmark.Status.StartTime; t != nil {
 		started = t.Unix() // The API stores whole seconds.
@@ -164,12 +164,12 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// CompareAge compares the sessions of two ConfigMaps, for sorting: the latest session comes first, and in a session
-// the latest run. Results without [AnnotationSessionStart] follow all others, because their time of creation proves
-// only that their session is not later. The operator passes only annotations that it signed.
+// CompareAge compares the executions of two ConfigMaps, for sorting: the latest execution comes first, and in an execution
+// the latest run. Results without [AnnotationExecutionStart] follow all others, because their time of creation proves
+// only that their execution is not later. The operator passes only annotations that it signed.
 func CompareAge(a, b metav1.Object) int {
 	start := func(o metav1.Object) time.Time {
-		t, _ := time.Parse(time.RFC3339, o.GetAnnotations()[AnnotationSessionStart]) // Without a start, it is zero.
+		t, _ := time.Parse(time.RFC3339, o.GetAnnotations()[AnnotationExecutionStart]) // Without a start, it is zero.
 		return t
 	}
 	run := func(o metav1.Object) int {
@@ -180,18 +180,18 @@ func CompareAge(a, b metav1.Object) int {
 	if first.IsZero() && second.IsZero() {
 		return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
 	}
-	return cmp.Or(second.Compare(first), cmp.Compare(a.GetLabels()[LabelSession], b.GetLabels()[LabelSession]), run(b)-run(a))
+	return cmp.Or(second.Compare(first), cmp.Compare(a.GetLabels()[LabelExecution], b.GetLabels()[LabelExecution]), run(b)-run(a))
 }
 
-// Prune returns the ConfigMaps to delete, sorted by name. It keeps the ConfigMaps of the latest sessions, as
-// [CompareAge] sorts them. The argument keep is the number of these sessions; 0 counts as 1. Prune skips ConfigMaps
-// without [LabelSession]. The caller passes only ConfigMaps that are [Signed].
+// Prune returns the ConfigMaps to delete, sorted by name. It keeps the ConfigMaps of the latest executions, as
+// [CompareAge] sorts them. The argument keep is the number of these executions; 0 counts as 1. Prune skips ConfigMaps
+// without [LabelExecution]. The caller passes only ConfigMaps that are [Signed].
 func Prune(maps []metav1.PartialObjectMetadata, keep int) []metav1.PartialObjectMetadata {
 	sorted := slices.SortedStableFunc(slices.Values(maps), func(a, b metav1.PartialObjectMetadata) int { return CompareAge(&a, &b) })
 	var kept []string
 	var old []metav1.PartialObjectMetadata
 	for _, m := range sorted {
-		switch id := m.Labels[LabelSession]; {
+		switch id := m.Labels[LabelExecution]; {
 		case id == "" || slices.Contains(kept, id):
 		case len(kept) < max(keep, 1):
 			kept = append(kept, id)

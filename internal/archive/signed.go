@@ -17,9 +17,9 @@ import (
 // verified without reading the document.
 const AnnotationDigest = "cephtune.dev/digest"
 
-// AnnotationSessionStart has the start of the run's session, in RFC 3339. The signature covers it. The time of creation
-// says less: a user who kept a copy of results can delete them and create them again.
-const AnnotationSessionStart = "cephtune.dev/session-start"
+// AnnotationExecutionStart has the start of the run's execution, in RFC 3339. The signature covers it. The time of creation
+// says less: a user who kept a copy of results can delete them and create them again. The key has the word of earlier versions.
+const AnnotationExecutionStart = "cephtune.dev/session-start"
 
 // Digest returns the SHA-256 digest of the document in a ConfigMap, in hexadecimal.
 func Digest(cm *corev1.ConfigMap) string {
@@ -62,9 +62,9 @@ func Genuine(master []byte, owner types.UID, cm *corev1.ConfigMap) (bool, error)
 func statement(owner types.UID, metadata metav1.Object) signature.Statement {
 	labels, annotations := metadata.GetLabels(), metadata.GetAnnotations()
 	content := []string{
-		labels[LabelRunID], labels[LabelSession], labels[LabelRun], labels[LabelSwitchedSession], annotations[AnnotationDigest],
+		labels[LabelRunID], labels[LabelExecution], labels[LabelRun], labels[LabelSwitchedSession], annotations[AnnotationDigest],
 	}
-	if start, dated := annotations[AnnotationSessionStart]; dated { // Results of sweeps, and those of an earlier version, have none.
+	if start, dated := annotations[AnnotationExecutionStart]; dated { // Results of sweeps, and those of an earlier version, have none.
 		content = append(content, start)
 	}
 	return signature.Statement{
@@ -97,8 +97,8 @@ const (
 	RecordedUnsigned Record = "RecordedUnsigned"
 	// RecordedOther means that status has the name and another digest.
 	RecordedOther Record = "RecordedOther"
-	// Unrecorded means that status does not have the name. For results of an earlier session that is normal,
-	// because status has only the latest session.
+	// Unrecorded means that status does not have the name. For results of an earlier execution that is normal,
+	// because status has only the latest execution.
 	Unrecorded Record = "Unrecorded"
 )
 

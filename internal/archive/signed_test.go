@@ -30,15 +30,15 @@ func TestOnlyTheOperatorsResultsAreGenuine(t *testing.T) {
 		"another digest":    {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Annotations[AnnotationDigest] = "x" }, false, false},
 		"another name":      {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Name = "x" }, false, false},
 		"another namespace": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Namespace = "x" }, false, false},
-		"another session":   {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelSession] = "x" }, false, false},
+		"another execution": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelExecution] = "x" }, false, false},
 		"another run":       {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelRun] = "7" }, false, false},
 		"another run ID":    {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { cm.Labels[LabelRunID] = "7" }, false, false},
 		"another start": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) {
-			cm.Annotations[AnnotationSessionStart] = "2099-01-01T00:00:00Z"
+			cm.Annotations[AnnotationExecutionStart] = "2099-01-01T00:00:00Z"
 		}, false, false},
-		"without its start": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { delete(cm.Annotations, AnnotationSessionStart) }, false, false},
+		"without its start": {func(cm *corev1.ConfigMap, _ *types.UID, _ *[]byte) { delete(cm.Annotations, AnnotationExecutionStart) }, false, false},
 		"signed by the version before, without a start": {func(cm *corev1.ConfigMap, owner *types.UID, key *[]byte) {
-			delete(cm.Annotations, AnnotationSessionStart)
+			delete(cm.Annotations, AnnotationExecutionStart)
 			if err := Sign(*key, *owner, cm); err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func (v View) OSDIO() []slowosd.Look {
 	return looks
 }
 
-// Space returns the space that the pools' data took during a phase or a session; nil if no sample shows data.
+// Space returns the space that the pools' data took during a phase or an execution; nil if no sample shows data.
 // It uses the sample with the most stored data. Ceph's counts lag by some seconds, so earlier samples may show
 // less. Data may be removed at the end of a run, so later samples may show less too.
 func (v View) Space(pools []string, start, end time.Time) *archive.Space {

@@ -1,4 +1,4 @@
-// Package clusterwatch observes a Ceph cluster during a session of a benchmark. It reads a [Survey] of
+// Package clusterwatch observes a Ceph cluster during an execution of a benchmark. It reads a [Survey] of
 // facts that results depend on, and takes a sample every few seconds. A [View] holds the observations.
 package clusterwatch
 
@@ -25,7 +25,7 @@ const (
 	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is optional. If it
 	// gets no answer, it delays the queries that share its `ceph` process.
 	askIOAgain = 5 * time.Minute
-	// maxSamples limits the memory of a session to 26 hours of samples: the longest phase, 24 hours, is
+	// maxSamples limits the memory of an execution to 26 hours of samples: the longest phase, 24 hours, is
 	// judged at its end from all of its samples.
 	maxSamples = 26 * time.Hour / SampleEvery
 	// maxExtras limits the number of Extras, and maxFigures the number of words in them, each of 8 bytes, that grows with
@@ -38,7 +38,7 @@ const (
 // addresses and keys may change.
 type Connect func(context.Context) (ceph.Connection, error)
 
-// Watch surveys a cluster and samples it during a session.
+// Watch surveys a cluster and samples it during an execution.
 type Watch struct {
 	ceph    ceph.Client
 	connect Connect
@@ -59,7 +59,7 @@ type Watch struct {
 	err         error     // of the last attempt to take a sample, and of a survey that was due with it
 }
 
-// Survey holds facts that should not change during a session.
+// Survey holds facts that should not change during an execution.
 type Survey struct {
 	OSDMap   *ceph.OSDMap
 	OSDs     []ceph.OSD
@@ -114,7 +114,7 @@ func (w *Watch) Soon() {
 	}
 }
 
-// LookBetweenRuns sets whether the session is between runs, which means that neither a run nor the teardown is
+// LookBetweenRuns sets whether the execution is between runs, which means that neither a run nor the teardown is
 // in progress. Between runs, the Watch also queries the free space of each OSD. If the parameter strays is set,
 // it also queries stray PGs, which OSDs still have to remove. Both queries are too expensive during a run: Ceph
 // reads figures of all OSDs or PGs for them.
@@ -202,7 +202,7 @@ func latest[T any](all []T, limit int) []T {
 // the next sample.
 const surveyEvery = 15 * time.Second
 
-// SurveyAgain requests a new survey. A session calls it while something in the survey prevents its next
+// SurveyAgain requests a new survey. An execution calls it while something in the survey prevents its next
 // run, such as a flag that users can unset. View returns the old survey until the new one is taken.
 func (w *Watch) SurveyAgain() {
 	w.mu.Lock()

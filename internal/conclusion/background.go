@@ -14,7 +14,7 @@ import (
 
 // judgeBackground adds the background load to a run, and the load's figures to each phase. It returns the
 // reason if the background load makes the run invalid, and "" otherwise.
-func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
+func (s Execution) judgeBackground(run *archive.Run, report *task.Report) string {
 	id := workload.BackgroundID(run.Number)
 	run.Background = &archive.Background{
 		SpecDigest: digestOf([]any{s.Spec.Template.BackgroundLoad, s.Spec.Template.Background()}), Report: report,
@@ -35,7 +35,7 @@ func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 // duringPhases adds the background load's figures during each phase to that phase. If the figures cannot be
 // separated by time, it adds those of the whole run. If the background load did nothing during a phase,
 // duringPhases returns that as the reason why the run is invalid, and "" otherwise.
-func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
+func (s Execution) duringPhases(run *archive.Run, id string) (wrong string) {
 	whole := run.Background.Observation
 	for i := range run.Phases {
 		p := &run.Phases[i]
@@ -57,7 +57,7 @@ func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 // whileMeasured returns the start and end of a phase's measurement, in seconds since the background load
 // began. It uses times by the manager's clock. If the manager does not have them, for example after a
 // restart, it uses times by the nodes' clocks, which may differ from each other.
-func (s Session) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
+func (s Execution) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := s.Notes.StartedAt[background], s.Notes.StartedAt[phase], s.Notes.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {
 		began, start, end = s.Background.StartTime(background), s.Tasks.StartTime(phase), s.Tasks.EndTime(phase)

@@ -30,7 +30,7 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 		SchemaVersion: result.SchemaVersion, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
 		Write: &result.Direction{Operations: 6000, Bytes: 6000 << 12, Seconds: 150, ShortestSeconds: 150, Series: course},
 	}
-	s := Session{Notes: *workload.NewNotes(), Script: &workload.Script{
+	s := Execution{Notes: *workload.NewNotes(), Script: &workload.Script{
 		Phases: []workload.Phase{{Name: "p1", Load: halfAMinute{}}, {Name: "p2", Load: halfAMinute{}}},
 	}}
 	s.Notes.StartedAt["background-r1"] = began

@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
-// Conclusion is the outcome of all runs of a session.
+// Conclusion is the outcome of all runs of an execution.
 type Conclusion struct {
 	Phases   []v1alpha1.PhaseResult
 	Gate     figure.Gate
@@ -38,7 +38,7 @@ func AnyValid(runs []Run) bool {
 
 // Conclude combines all valid runs and judges the expectations. An expectation may compare this benchmark
 // with another one, its reference.
-func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
+func (s Execution) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
 	c := Conclusion{space: s.spaceEfficiency()}
 	observations, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
 	var named []slowosd.Named
@@ -84,11 +84,11 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 	return c, nil
 }
 
-// spaceEfficiency returns the space efficiency at the moment when the session stored the most data. It
+// spaceEfficiency returns the space efficiency at the moment when the execution stored the most data. It
 // returns nil without such data, and for an outage or a rollback, because used and stored bytes then cannot
 // be compared. OSDs that are down do not report their usage. A snapshot shares space with its image, but Ceph
 // counts both as stored.
-func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
+func (s Execution) spaceEfficiency() *v1alpha1.SpaceEfficiency {
 	if t := &s.Spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback || len(s.Spec.OtherTargets) > 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 }
 
 // Write puts the conclusion into status, and sets the condition Complete or Failed.
-func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Session) {
+func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Execution) {
 	status.CompletionTime = new(metav1.NewTime(s.Now))
 	status.Summary = ellipsis.Cut(c.Summary, 512)
 	status.Environment, status.SpaceEfficiency, status.PoolOSDs = &c.environment, c.space, s.PoolOSDs

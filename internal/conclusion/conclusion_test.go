@@ -21,7 +21,7 @@ func TestSpaceEfficiency(t *testing.T) {
 		"an outage":   {func(b *v1alpha1.BenchmarkTemplate) { b.Outage = &v1alpha1.Outage{Phase: "write"} }, 0},
 	} {
 		df := &ceph.DF{Pools: []ceph.PoolDF{{Name: settings.ScratchPool, StoredBytes: 100, UsedBytes: 290}}}
-		s := Session{
+		s := Execution{
 			TargetPools: []string{settings.ScratchPool}, Overhead: 3,
 			View: clusterwatch.View{Extras: []clusterwatch.Extra{{DF: df}}},
 		}

@@ -71,7 +71,7 @@ func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.
 	return new(metav1.NewTime(p.Now.Add(left).Truncate(time.Second)))
 }
 
-// firstStart returns the start of the first run whose start is known, or else that of the session; Now if both
+// firstStart returns the start of the first run whose start is known, or else that of the execution; Now if both
 // are unknown.
 func (p Progress) firstStart(s v1alpha1.CephBenchmarkStatus) time.Time {
 	for _, run := range s.Runs {

@@ -33,7 +33,7 @@ type Run struct {
 // Judge returns the outcome of a run. The run is invalid for the reason in wrong or, if wrong is empty, for
 // the first reason that Judge finds. If fatal is true, the run is failed instead of invalid, because no other
 // run can be valid.
-func (s Session) Judge(number int32, wrong string, fatal bool, gathered Reports) (Run, error) {
+func (s Execution) Judge(number int32, wrong string, fatal bool, gathered Reports) (Run, error) {
 	run := Run{Run: archive.Run{
 		SchemaVersion: archive.SchemaVersion, Number: number,
 		StartTime: s.Notes.StartedAt[workload.TaskID(number, s.Script.Phases[0].Name)], EndTime: s.Now,
@@ -71,7 +71,7 @@ func OfArchive(run *archive.Run) Run { return Run{Run: *run, Invalid: invalid(ru
 
 // phase judges one phase of a run. It returns the reason if the phase makes the run invalid, and ""
 // otherwise.
-func (s Session) phase(run int32, i int, gathered *Gathered) (archive.Phase, string, error) {
+func (s Execution) phase(run int32, i int, gathered *Gathered) (archive.Phase, string, error) {
 	p, id := s.Script.Phases[i], workload.TaskID(run, s.Script.Phases[i].Name)
 	start, end := s.Notes.StartedAt[id], s.Notes.EndedAt[id]
 	phase := archive.Phase{
@@ -106,7 +106,7 @@ func (s Session) phase(run int32, i int, gathered *Gathered) (archive.Phase, str
 }
 
 // marks returns the marks of a phase that [figure.Observe] does not add. A mark warns readers of the figures.
-func (s Session) marks(p workload.Phase, measured *result.Result, disturbances []quiescence.Disturbance) []v1alpha1.ResultMark {
+func (s Execution) marks(p workload.Phase, measured *result.Result, disturbances []quiescence.Disturbance) []v1alpha1.ResultMark {
 	marks := figure.MarksOfSpec(&s.Spec.Template, &p.Spec)
 	reads := engine.TraitsOf(&p.Spec).Reads
 	if figure.BelowRate(&s.Spec.Template, &p.Spec, measured) {
@@ -127,7 +127,7 @@ func (s Session) marks(p workload.Phase, measured *result.Result, disturbances [
 
 // judgeOutage adds the outage to the phase in which it happened. It returns the reason if the outage makes
 // the run invalid, and "" otherwise.
-func (s Session) judgeOutage(run int32, phase *archive.Phase, observation *figure.Observation) string {
+func (s Execution) judgeOutage(run int32, phase *archive.Phase, observation *figure.Observation) string {
 	if !s.Outage.Known(run) {
 		return fmt.Sprintf("Phase %s: the manager restarted during it, so the outage was not measured", phase.Name)
 	}
@@ -144,7 +144,7 @@ func (s Session) judgeOutage(run int32, phase *archive.Phase, observation *figur
 }
 
 // wrong returns the reason why a phase makes its run invalid; "" if it does not make it invalid.
-func (s Session) wrong(id string, phase archive.Phase, disturbances []quiescence.Disturbance) string {
+func (s Execution) wrong(id string, phase archive.Phase, disturbances []quiescence.Disturbance) string {
 	spread := s.Notes.Spread[id]
 	switch {
 	case phase.StartTime == nil && len(phase.Clients) > 1:

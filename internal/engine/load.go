@@ -21,7 +21,7 @@ type (
 	Growing = load.Growing
 	// Pilot is the outcome of a short run that measures how fast the clients are.
 	Pilot = load.Pilot
-	// Run is one execution of a phase.
+	// Run is one run of a phase.
 	Run = load.Run
 	// Dataset is data that is prefilled, without being measured.
 	Dataset = load.Dataset

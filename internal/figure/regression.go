@@ -53,10 +53,10 @@ func (r Reference) hasFigure(ref v1alpha1.MetricReference) bool {
 
 // ReferenceRun is one run of a reference.
 type ReferenceRun struct {
-	// Session identifies one execution of a run ID, and Start is when that session began. All runs of the
-	// session count for the day of Start.
-	Session string
-	Start   time.Time
+	// Execution identifies the execution, and Start is when it began. All runs of the
+	// execution count for the day of Start.
+	Execution string
+	Start     time.Time
 	// Figures holds the figures of each phase whose specification equals that of the same phase of this
 	// benchmark, or of each phase if the caller accepts any specification.
 	Figures map[v1alpha1.PhaseName][]Figure
@@ -68,7 +68,7 @@ type Comparison struct {
 	Runs map[v1alpha1.PhaseName][]Observation
 	// References holds the references by name.
 	References map[string]Reference
-	// Now is the time of this benchmark's session; zero if that is unknown. The references' age then plays no part.
+	// Now is the time of this benchmark's execution; zero if that is unknown. The references' age then plays no part.
 	Now time.Time
 }
 
@@ -76,7 +76,7 @@ type Comparison struct {
 type ratio struct {
 	contrast stats.Contrast
 	days     int
-	start    time.Time // of the reference's latest session that has the figure
+	start    time.Time // of the reference's latest execution that has the figure
 	// missing says why the ratio is unknown, and what to do; "" if the ratio is known.
 	missing string
 }
@@ -94,7 +94,7 @@ func runsHave(n int) string {
 
 // ratio compares a figure with its reference. If the reference has runs on at least [ReferenceDays] days, the
 // interval includes the differences between days. Otherwise, ratio uses only the runs of the reference's
-// latest session that has the figure.
+// latest execution that has the figure.
 func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	reference, known := c.References[e.Reference]
 	switch {
@@ -110,18 +110,18 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	if len(values) < MinimumRuns {
 		return ratio{missing: fmt.Sprintf("%s the figure, and an interval needs %d: set more repetitions", runsHave(len(values)), MinimumRuns)}, nil
 	}
-	sessions := reference.sessions(e, kind)
-	if len(sessions) == 0 {
+	executions := reference.executions(e, kind)
+	if len(executions) == 0 {
 		return ratio{missing: fmt.Sprintf("no valid run of %s has this figure of the same phase: run it with the template of this benchmark", e.Reference)}, nil
 	}
-	latest := sessions[len(sessions)-1]
-	days := byDay(sessions)
+	latest := executions[len(executions)-1]
+	days := byDay(executions)
 	if len(days) >= ReferenceDays {
-		contrast, err := stats.NewDayLogRatio(days, values, growth(sessions, c.Now))
+		contrast, err := stats.NewDayLogRatio(days, values, growth(executions, c.Now))
 		return ratio{contrast: contrast, days: len(days), start: latest.start}, err
 	}
 	if len(latest.values) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("%s the figure in the latest session of %s, and an interval needs %d: run it again with more repetitions", runsHave(len(latest.values)), e.Reference,
+		return ratio{missing: fmt.Sprintf("%s the figure in the latest execution of %s, and an interval needs %d: run it again with more repetitions", runsHave(len(latest.values)), e.Reference,
 			MinimumRuns)}, nil
 	}
 	contrast, err := stats.WelchLogRatio(latest.values, values)
@@ -131,9 +131,9 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 // growth returns the factor by which the variance of a new day exceeds that between the days of a reference. Days
 // that follow each other resemble each other more than days that are far apart. So the variance grows once the age
 // of the reference, from the middle of its days, exceeds its span, the time between its first and its last day:
-// by 2 for each further span. The sessions must be in chronological order.
-func growth(sessions []session, now time.Time) float64 {
-	first, last := sessions[0].start, sessions[len(sessions)-1].start
+// by 2 for each further span. The executions must be in chronological order.
+func growth(executions []execution, now time.Time) float64 {
+	first, last := executions[0].start, executions[len(executions)-1].start
 	span := last.Sub(first)
 	if now.IsZero() || span <= 0 {
 		return 1
@@ -142,11 +142,11 @@ func growth(sessions []session, now time.Time) float64 {
 	return 1 + max(0, 2*float64(age-span)/float64(span))
 }
 
-// byDay returns the values of each day. The sessions must be in chronological order.
-func byDay(sessions []session) [][]float64 {
+// byDay returns the values of each day. The executions must be in chronological order.
+func byDay(executions []execution) [][]float64 {
 	var days [][]float64
-	for i, s := range sessions {
-		if i == 0 || dayOf(s.start) != dayOf(sessions[i-1].start) {
+	for i, s := range executions {
+		if i == 0 || dayOf(s.start) != dayOf(executions[i-1].start) {
 			days = append(days, nil)
 		}
 		days[len(days)-1] = append(days[len(days)-1], s.values...)
@@ -164,30 +164,30 @@ func ownFigures(runs []Observation, e v1alpha1.Expectation) ([]float64, string) 
 	return values, string(f.LatencyKind)
 }
 
-// session holds the values of one figure in one session.
-type session struct {
+// execution holds the values of one figure in one execution.
+type execution struct {
 	name   string
 	start  time.Time
 	values []float64
 }
 
-// sessions returns the figure in each session, the oldest session first. It leaves out figures that are only
+// executions returns the figure in each execution, the oldest execution first. It leaves out figures that are only
 // lower bounds, and latencies of another kind than the given one.
-func (r Reference) sessions(e v1alpha1.Expectation, kind string) []session {
-	var all []session
+func (r Reference) executions(e v1alpha1.Expectation, kind string) []execution {
+	var all []execution
 	for _, run := range r.Runs {
 		f, ok := Find(run.Figures[e.Phase], e.Metric, e.Direction)
 		if !ok || f.AtLeast || string(f.LatencyKind) != kind {
 			continue
 		}
-		i := slices.IndexFunc(all, func(s session) bool { return s.name == run.Session })
+		i := slices.IndexFunc(all, func(s execution) bool { return s.name == run.Execution })
 		if i < 0 {
 			i = len(all)
-			all = append(all, session{name: run.Session, start: run.Start})
+			all = append(all, execution{name: run.Execution, start: run.Start})
 		}
 		all[i].values = append(all[i].values, f.Value)
 	}
-	slices.SortFunc(all, func(a, b session) int { return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b execution) int { return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.name, b.name)) })
 	return all
 }
 
@@ -248,7 +248,7 @@ func (r Regression) Clause() string {
 	}
 	reference := e.Reference
 	if r.uid != "" {
-		reference += fmt.Sprintf(" (UID %s, session of %s)", r.uid, r.start.UTC().Format(time.RFC3339))
+		reference += fmt.Sprintf(" (UID %s, execution of %s)", r.uid, r.start.UTC().Format(time.RFC3339))
 	}
 	if r.TooFewDays {
 		return fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s in this hour, which does not pass a gate: run %s on %d more days, or ask for this hour",
@@ -289,7 +289,7 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 		c.clause += fmt.Sprintf(" (results of %s are unsigned, from an earlier version)", e.Reference)
 	}
 	if r.Days < ReferenceDays && !r.TooFewDays {
-		c.clause += fmt.Sprintf(", but only for this hour (%s has sessions on %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
+		c.clause += fmt.Sprintf(", but only for this hour (%s has executions on %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
 	}
 	return c, nil
 }

@@ -15,12 +15,12 @@ import (
 // morning returns a time on a day of March.
 func morning(day int) time.Time { return time.Date(2026, 3, day, 6, 0, 0, 0, time.UTC) }
 
-// recorded returns runs of one session, which differ by 1 %.
+// recorded returns runs of one execution, which differ by 1 %.
 func recorded(day int, iops float64, runs int) []ReferenceRun {
 	var all []ReferenceRun
 	for i := range runs {
 		figures := map[v1alpha1.PhaseName][]Figure{"three": around(iops, i)}
-		all = append(all, ReferenceRun{Session: fmt.Sprint(day), Start: morning(day), Figures: figures})
+		all = append(all, ReferenceRun{Execution: fmt.Sprint(day), Start: morning(day), Figures: figures})
 	}
 	return all
 }
@@ -45,9 +45,9 @@ func noWorse(metric v1alpha1.Metric, share v1alpha1.Percent) v1alpha1.Expectatio
 	return v1alpha1.Expectation{MetricReference: v1alpha1.MetricReference{Phase: "three", Metric: metric}, MaximumRegression: share, Reference: "nightly"}
 }
 
-func join(sessions ...[]ReferenceRun) Reference {
+func join(executions ...[]ReferenceRun) Reference {
 	var all Reference
-	for _, runs := range sessions {
+	for _, runs := range executions {
 		all.Runs = append(all.Runs, runs...)
 	}
 	return all
@@ -102,23 +102,23 @@ func TestExpectAgainstAReference(t *testing.T) {
 		},
 		"a reference with a UID": {
 			iops, measuredNow(5000, 3), named, "Met",
-			"Passed: three IOPS is 1 (0.952 to 1.05) times that of nightly (UID a, session of 2026-03-04T06:00:00Z), at most 10% worse.",
+			"Passed: three IOPS is 1 (0.952 to 1.05) times that of nightly (UID a, execution of 2026-03-04T06:00:00Z), at most 10% worse.",
 		},
 		"the reference with the UID in the spec": {
 			pinned, measuredNow(5000, 3), named, "Met",
-			"Passed: three IOPS is 1 (0.952 to 1.05) times that of nightly (UID a, session of 2026-03-04T06:00:00Z), at most 10% worse.",
+			"Passed: three IOPS is 1 (0.952 to 1.05) times that of nightly (UID a, execution of 2026-03-04T06:00:00Z), at most 10% worse.",
 		},
 		"another reference of the name": {
 			pinned, measuredNow(5000, 3), unusable, "Unknown",
 			"Inconclusive: three IOPS is unknown: nightly is another CephBenchmark than that in referenceUID: its UID is b. Find out who created it.",
 		},
-		"the latest session of two days": {
+		"the latest execution of two days": {
 			hour, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
-			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, but only for this hour (nightly has sessions on 2 of the 3 days that it needs).",
+			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, but only for this hour (nightly has executions on 2 of the 3 days that it needs).",
 		},
 		"missed this hour": {
 			hour, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
-			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, but only for this hour (nightly has sessions on 1 of the 3 days that it needs).",
+			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, but only for this hour (nightly has executions on 1 of the 3 days that it needs).",
 		},
 		"a reference that cannot be used": {
 			iops, measuredNow(5000, 3),
@@ -136,7 +136,7 @@ func TestExpectAgainstAReference(t *testing.T) {
 		},
 		"too few runs of the reference": {
 			iops, measuredNow(5000, 3), join(recorded(2, 5000, 2)), "Unknown",
-			"Inconclusive: three IOPS is unknown: 2 valid runs have the figure in the latest session of nightly, and an interval needs 3: run it again with more repetitions.",
+			"Inconclusive: three IOPS is unknown: 2 valid runs have the figure in the latest execution of nightly, and an interval needs 3: run it again with more repetitions.",
 		},
 		"a reference with a figure of 0": {
 			iops, measuredNow(5000, 3), join(recorded(2, 0, 3)), "Unknown",
@@ -203,14 +203,14 @@ func TestExpectRefusesARegressionThatIsNoPercentage(t *testing.T) {
 	}
 }
 
-// Two sessions of one day, in UTC, count as one day.
+// Two executions of one day, in UTC, count as one day.
 func TestDaysAreInUTC(t *testing.T) {
 	late := time.Date(2026, 3, 2, 23, 30, 0, 0, time.FixedZone("", -3600)) // This is 3 March in UTC.
-	var sessions []session
+	var executions []execution
 	for _, start := range []time.Time{morning(2), morning(2).Add(time.Hour), late, morning(3).Add(6 * time.Hour)} {
-		sessions = append(sessions, session{start: start, values: []float64{1}})
+		executions = append(executions, execution{start: start, values: []float64{1}})
 	}
-	if got := byDay(sessions); len(got) != 2 || len(got[0]) != 2 {
+	if got := byDay(executions); len(got) != 2 || len(got[0]) != 2 {
 		t.Errorf("%v, want two days with two values each", got)
 	}
 }

@@ -35,7 +35,7 @@ func TestRoomForSnapshots(t *testing.T) {
 		template.Phases = []v1alpha1.Phase{{Name: "over", Fio: &v1alpha1.Fio{
 			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, Duration: metav1.Duration{Duration: time.Minute},
 		}}}
-		places := workload.Places("session", "io", template, []v1alpha1.Target{template.Target}, 0, 18, 1<<30, false)
+		places := workload.Places("execution", "io", template, []v1alpha1.Target{template.Target}, 0, 18, 1<<30, false)
 		background := workload.PlaceOfBackground("background", places)
 		if seen.Script, err = workload.New(template, places, background); err != nil {
 			t.Fatal(err)

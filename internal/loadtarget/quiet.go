@@ -50,7 +50,7 @@ func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) 
 func (t Target) Demand() quiescence.Demand {
 	d := t.spread()
 	if t.Exists {
-		return d // These data and PGs were accounted for before the session's first Job was created.
+		return d // These data and PGs were accounted for before the execution's first Job was created.
 	}
 	d.Bytes = t.Script.DatasetBytes()
 	d.RawBytes = int64(float64(d.Bytes) * t.Overhead())

@@ -21,7 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Target is the target of a session, as far as it is known.
+// Target is the target of an execution, as far as it is known.
 type Target struct {
 	Template *v1alpha1.BenchmarkTemplate
 	// Elsewhere has the targets that stand beside that of the template, of the same type.
@@ -38,7 +38,7 @@ type Target struct {
 	ConfinedTo []int
 	// Shared says that the scratch pool also serves other runs of a sweep.
 	Shared bool
-	// Exists says that the clients' Job exists, and so do the pools. The session's data and PGs were accounted for
+	// Exists says that the clients' Job exists, and so do the pools. The execution's data and PGs were accounted for
 	// before the Job was created.
 	Exists bool
 	Script *workload.Script

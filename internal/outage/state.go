@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// State has the facts that this process knows about the outage of a session's current run. Only the manager
+// State has the facts that this process knows about the outage of an execution's current run. Only the manager
 // that began an outage continues it. Another manager lacks these facts, so the run is invalid.
 type State struct {
 	// Run is the number of the run.
@@ -102,7 +102,7 @@ func (s State) Invalid(name v1alpha1.PhaseName) string {
 
 // Unrested returns an obstacle if a run that begins now would mark the OSDs down again too soon. An OSD map
 // shows when OSDs were last marked down. The parameter osdMap may have been read before an earlier run of the
-// session marked them down, so Unrested also looks at the map that the state kept from that run.
+// execution marked them down, so Unrested also looks at the map that the state kept from that run.
 func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
 	start := p.Rested(config, osdMap, s.earlier)
 	if !now.Before(start.Add(-p.Before)) {

@@ -27,7 +27,7 @@ type Operator struct {
 	Ceph tuning.Ceph
 	Rook Rook
 	// Store keeps the journals of outages in Kubernetes. Each outage has its own journal. A new holder of
-	// the lock that finds a journal brings that journal's OSDs back before anything else. A session that
+	// the lock that finds a journal brings that journal's OSDs back before anything else. An execution that
 	// ends brings back its own OSDs.
 	Store tuning.Store
 	// Writer names this process in journals. No earlier or later process has the same name.
@@ -43,8 +43,8 @@ func (o Operator) journals(observer ceph.Connection) *tuning.Mirrored {
 	return tuning.NewMirrored(o.Store, tuning.NewConfigKey(o.Ceph, observer).ForOutages())
 }
 
-// Session has what this process knows about the current outage of a session.
-type Session struct {
+// Execution has what this process knows about the current outage of an execution.
+type Execution struct {
 	State
 
 	// engine sets and unsets noup, and keeps the journal. connected has the connections that the engine
@@ -56,10 +56,10 @@ type Session struct {
 	noupUnsetAt time.Time
 }
 
-// Stopper stops the OSDs of a session and brings them back.
+// Stopper stops the OSDs of an execution and brings them back.
 type Stopper struct {
 	Operator
-	*Session
+	*Execution
 
 	Cluster settings.Cluster
 	FSID    string
@@ -200,7 +200,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 // stopped. The holder of the lock calls it before anything else. If newHolder is set and the operator config
 // names an identity for stopping OSDs, it reads the journal in Ceph too: that journal may belong to another
 // Kubernetes cluster, or its copy in Kubernetes may have been deleted. It leaves an outage alone if
-// [Stopper.endsItself] is true, and does nothing while noup may be set for this session's own outage.
+// [Stopper.endsItself] is true, and does nothing while noup may be set for this execution's own outage.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
@@ -229,7 +229,7 @@ func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*
 }
 
 // endsItself reports whether this process has already unset noup for an outage of the same holder, so that the
-// session only waits until the OSDs are up. A done journal, for whose OSDs noup was unset, does not count if it
+// execution only waits until the OSDs are up. A done journal, for whose OSDs noup was unset, does not count if it
 // is from another process or holder: it is restored again, because its OSDs may still be down.
 func (s Stopper) endsItself(left *tuning.Journal) bool {
 	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
@@ -291,10 +291,10 @@ func (s Stopper) connect(ctx context.Context, until time.Time) error {
 		return nil
 	}
 	s.connected, s.closed = cluster, false
-	session := s.Session
+	execution := s.Execution
 	s.engine = s.newEngine(cluster, s.Guard, until, func(step tuning.Step) error {
 		if step == tuning.StepOriginalSent {
-			session.noupUnsetAt = s.Now()
+			execution.noupUnsetAt = s.Now()
 		}
 		if s.Reached == nil {
 			return nil

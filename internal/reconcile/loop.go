@@ -88,10 +88,15 @@ const (
 // cluster must not delay the passes of other objects, above all a pass that ends an outage.
 const sideBySide = 4
 
+// fillWithin is how long the caches may take to fill. A manager that ends earlier begins again with nothing, and an API
+// server that is too busy for 10,000 CRs in two minutes, controller-runtime's default, would never see it begin.
+const fillWithin = 20 * time.Minute
+
 // Options returns the options with which controllers run their loops.
 func Options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: sideBySide,
+		CacheSyncTimeout:        fillWithin,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](RetryFirst, RetryAtMost),
 	}
 }

@@ -173,7 +173,7 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram, width float64)
 }
 
 // mainMetric returns the metric to draw for a phase. The present spec may lack the phase, because it may
-// have changed since the session in status.
+// have changed since the execution in status.
 func mainMetric(b *v1alpha1.CephBenchmark, p v1alpha1.PhaseResult) v1alpha1.Metric {
 	for i := range b.Spec.Template.Phases {
 		if phase := &b.Spec.Template.Phases[i]; phase.Name == p.Name {

@@ -26,14 +26,14 @@ type Aim struct {
 type aiming struct {
 	Aim
 
-	// ends is closed when the engine runs, or when the task has ended without it. The session's mutex guards runs,
+	// ends is closed when the engine runs, or when the task has ended without it. The execution's mutex guards runs,
 	// which says whether it runs.
 	ends chan struct{}
 	runs bool
 }
 
 // aim stops the engine of a task, starts another command, and returns when that runs.
-func (s *session) aim(ctx context.Context, id string, at Aim) *Error {
+func (s *execution) aim(ctx context.Context, id string, at Aim) *Error {
 	request, refused := s.requestAim(id, at)
 	if refused != nil {
 		return refused
@@ -51,7 +51,7 @@ func (s *session) aim(ctx context.Context, id string, at Aim) *Error {
 	return nil
 }
 
-func (s *session) requestAim(id string, at Aim) (*aiming, *Error) {
+func (s *execution) requestAim(id string, at Aim) (*aiming, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, refused := s.find(id)
@@ -74,7 +74,7 @@ func (s *session) requestAim(id string, at Aim) (*aiming, *Error) {
 }
 
 // aimedCommand returns the command with which a measurement continues after its engine was stopped.
-func (r *execution) aimedCommand() task.Command {
+func (r *running) aimedCommand() task.Command {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.entry.aiming.Command
@@ -83,7 +83,7 @@ func (r *execution) aimedCommand() task.Command {
 // noteStart notes that an engine is about to start: rows that are added from now on are of the target at which the
 // measurement was aimed, and begin no earlier. The engine before has ended, and its last report has become a row: its
 // output was read to the end.
-func (r *execution) noteStart() {
+func (r *running) noteStart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entry.engineSince = time.Now()

@@ -106,8 +106,8 @@ func TestAimIsRefused(t *testing.T) {
 // them has no row.
 func TestRowsHaveTheTargetOfTheirEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSession(t.TempDir())
-		r := &execution{session: s, entry: &entry{}}
+		s := newExecution(t.TempDir())
+		r := &running{execution: s, entry: &entry{}}
 		r.noteStart()
 		r.entry.since = time.Now()
 		time.Sleep(time.Second)

@@ -26,7 +26,7 @@ const (
 	// requestTimeout limits a request and its answer, even if the caller's context allows more time. A
 	// snapshot may take the requested wait in addition.
 	requestTimeout = 10 * time.Second
-	// maxAnswerBytes exceeds the size of any snapshot. A session has fewer tasks than maxTasks. In each of its
+	// maxAnswerBytes exceeds the size of any snapshot. An execution has fewer tasks than maxTasks. In each of its
 	// runs (20 at most), at most one task fails, with a status of up to 4 KiB. Any other status has less than
 	// 256 bytes.
 	maxAnswerBytes  = maxTasks * 256
@@ -53,7 +53,7 @@ type client struct {
 var _ Client = (*client)(nil)
 
 // Dial returns an API client for the runner at an address (host:port). The parameter key is the key of the
-// session. The API client connects with its first request. Later requests reuse connections that are still
+// execution. The API client connects with its first request. Later requests reuse connections that are still
 // open, so that a start signal seldom needs a handshake. Keep the API client for as long as the runner is
 // needed. Answers are charged to the parameter memory while they are read; it may be nil. A caller that keeps an answer
 // holds memory of its own for it.

@@ -80,7 +80,7 @@ type answeredCourse struct {
 // addSecond stores counts as a row. The row ends at the timestamp of the counts. Without a plausible
 // timestamp it ends now, because the runner reads each line as soon as the engine has printed it. addSecond
 // drops a row without duration, a row before the start of the engine is recorded, and rows beyond maxRows.
-func (r *execution) addSecond(counted *parse.Counted) {
+func (r *running) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entry.since.IsZero() {
@@ -141,7 +141,7 @@ func answerOf(rows []result.Second) []result.Second {
 // course returns those rows of a task whose number equals or exceeds the parameter first, as many as fit into
 // an answer. Of the earlier rows, it drops the histograms of those whose number is below the parameter
 // received, because the manager has these rows.
-func (s *session) course(id string, received, first int) (answeredCourse, *Error) {
+func (s *execution) course(id string, received, first int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, err := s.find(id)

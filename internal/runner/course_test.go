@@ -17,11 +17,11 @@ import (
 
 func TestCourse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSession(t.TempDir())
+		s := newExecution(t.TempDir())
 		e := &entry{}
 		e.status.ID = "a"
 		s.entries = append(s.entries, e)
-		r := &execution{session: s, entry: e}
+		r := &running{execution: s, entry: e}
 		r.addSecond(&parse.Counted{Done: result.Done{Operations: 9}, Seconds: 1})
 		if _, err := s.course("a", 0, 0); err == nil || err.Code != NotReady {
 			t.Errorf("before it runs: %v", err)
@@ -52,11 +52,11 @@ func TestCourse(t *testing.T) {
 }
 
 func TestACourseHasABound(t *testing.T) {
-	s := newSession(t.TempDir())
+	s := newExecution(t.TempDir())
 	e := &entry{since: time.Now().Add(-time.Hour), course: make([]result.Second, maxSeconds)}
 	e.status.ID = "a"
 	s.entries = append(s.entries, e)
-	(&execution{session: s, entry: e}).addSecond(&parse.Counted{Done: result.Done{Operations: 4}, Seconds: 1})
+	(&running{execution: s, entry: e}).addSecond(&parse.Counted{Done: result.Done{Operations: 4}, Seconds: 1})
 	if got, err := s.course("a", 0, 0); err != nil || len(e.course) != maxSeconds || len(got.Rows) != maxSecondsAnswer {
 		t.Errorf("%d rows of %d, %v", len(got.Rows), len(e.course), err)
 	}
@@ -82,8 +82,8 @@ func TestACourseIsReadWithinBounds(t *testing.T) {
 // out before.
 func TestACourseHasTheTimesOfItsTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSession(t.TempDir())
-		r := &execution{session: s, entry: &entry{since: time.Now()}}
+		s := newExecution(t.TempDir())
+		r := &running{execution: s, entry: &entry{since: time.Now()}}
 		time.Sleep(3 * time.Second)
 		r.addSecond(&parse.Counted{Seconds: 1, Taken: time.Now().Add(-400 * time.Millisecond)})
 		time.Sleep(700 * time.Millisecond)
@@ -101,8 +101,8 @@ func TestHistogramsOfACourseHaveABound(t *testing.T) {
 		bins[i] = result.Bin{Nanoseconds: result.BinNanoseconds(i), Count: 1}
 	}
 	const fit = maxBinsAnswer/result.NumBins + 3 // more than fits into one answer
-	s := newSession(t.TempDir())
-	r := &execution{session: s, entry: &entry{since: time.Now().Add(-time.Hour), bins: maxBins - fit*len(bins)}}
+	s := newExecution(t.TempDir())
+	r := &running{execution: s, entry: &entry{since: time.Now().Add(-time.Hour), bins: maxBins - fit*len(bins)}}
 	r.entry.status.ID = "a"
 	s.entries = append(s.entries, r.entry)
 	for i := range fit + 2 {
@@ -151,14 +151,14 @@ func TestATaskWithSnapshots(t *testing.T) {
 	}
 }
 
-// Histograms that the manager has received do not count, so a session may last for hours.
+// Histograms that the manager has received do not count, so an execution may last for hours.
 func TestReceivedHistogramsAreDropped(t *testing.T) {
 	bins := make([]result.Bin, result.NumBins)
 	for i := range bins {
 		bins[i] = result.Bin{Nanoseconds: result.BinNanoseconds(i), Count: 1}
 	}
-	s := newSession(t.TempDir())
-	r := &execution{session: s, entry: &entry{since: time.Now().Add(-time.Hour)}}
+	s := newExecution(t.TempDir())
+	r := &running{execution: s, entry: &entry{since: time.Now().Add(-time.Hour)}}
 	r.entry.status.ID = "a"
 	s.entries = append(s.entries, r.entry)
 	second := func() { // After a lost answer, the manager requests the same rows again.

@@ -14,7 +14,7 @@ type Code string
 const (
 	// Invalid: the request is malformed, or asks for something that the runner cannot or must not do.
 	Invalid Code = "Invalid"
-	// Unauthorized: the request does not carry the token of this session.
+	// Unauthorized: the request does not carry the token of this execution.
 	Unauthorized Code = "Unauthorized"
 	// NotFound: the runner has no such task, or no such path.
 	NotFound Code = "NotFound"

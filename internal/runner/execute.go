@@ -19,8 +19,8 @@ import (
 
 // carryOut executes a task: the preparation steps, the wait for the start signal, and the engine. It makes
 // the report before other goroutines can see that the task has ended.
-func (s *session) carryOut(ctx context.Context, e *entry) {
-	r := &execution{session: s, entry: e, report: task.Report{Client: s.client}, output: newStreams()}
+func (s *execution) carryOut(ctx context.Context, e *entry) {
+	r := &running{execution: s, entry: e, report: task.Report{Client: s.client}, output: newStreams()}
 	r.report.ID = e.task.ID
 	dir, err := r.folder()
 	if err == nil {
@@ -30,10 +30,10 @@ func (s *session) carryOut(ctx context.Context, e *entry) {
 	r.end(err)
 }
 
-// execution is one running task. An error that its methods return is a [*failure], or the cause of the context
+// running is one running task. An error that its methods return is a [*failure], or the cause of the context
 // if the task was cancelled.
-type execution struct {
-	*session
+type running struct {
+	*execution
 	entry  *entry
 	report task.Report
 	output *streams // of the engine
@@ -46,9 +46,9 @@ func (f *failure) Error() string { return f.Message }
 
 // base returns the task's folder. It contains the working directory of the commands and, outside that
 // directory, the engine's standard output.
-func (r *execution) base() string { return filepath.Join(r.session.folder, r.entry.task.ID) }
+func (r *running) base() string { return filepath.Join(r.execution.folder, r.entry.task.ID) }
 
-func (r *execution) folder() (string, error) {
+func (r *running) folder() (string, error) {
 	dir := filepath.Join(r.base(), "work")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", &failure{task.Failure{Reason: task.NotStarted, Message: "the working directory cannot be created: " + err.Error()}}
@@ -56,13 +56,13 @@ func (r *execution) folder() (string, error) {
 	return dir, nil
 }
 
-func (r *execution) removeFolder() {
+func (r *running) removeFolder() {
 	if err := os.RemoveAll(r.base()); err != nil {
 		r.note("task %s: cannot remove its working directory: %v", r.entry.task.ID, err)
 	}
 }
 
-func (r *execution) run(ctx context.Context, dir string) error {
+func (r *running) run(ctx context.Context, dir string) error {
 	if err := r.steps(ctx, dir); err != nil || r.entry.task.Measure == nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (r *execution) run(ctx context.Context, dir string) error {
 	return r.measure(ctx, dir)
 }
 
-func (r *execution) update(change func(*task.Status)) {
+func (r *running) update(change func(*task.Status)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.touched = time.Now()
@@ -84,7 +84,7 @@ func (r *execution) update(change func(*task.Status)) {
 }
 
 // steps runs the commands before the measurement, all within one deadline.
-func (r *execution) steps(ctx context.Context, dir string) error {
+func (r *running) steps(ctx context.Context, dir string) error {
 	t := &r.entry.task
 	ctx, stop := withDeadline(ctx, t.StepsTimeoutSeconds)
 	defer stop()
@@ -108,7 +108,7 @@ func withDeadline(ctx context.Context, seconds float64) (context.Context, contex
 }
 
 // start starts a command, unless the deadline has passed or the task was cancelled.
-func (r *execution) start(ctx context.Context, c task.Command, dir string, stdout, stderr io.Writer) (*process, error) {
+func (r *running) start(ctx context.Context, c task.Command, dir string, stdout, stderr io.Writer) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, tooLate(ctx, c)
 	}
@@ -143,7 +143,7 @@ func tooLate(ctx context.Context, c task.Command) error {
 
 // judge returns an error unless the command succeeded. The parameter code is the failure's reason if the
 // command ended by itself with an exit code that is not accepted.
-func (r *execution) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
+func (r *running) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
 	took := e.ended.Sub(p.since).Round(time.Millisecond)
 	r.note("task %s: %s %s, after %v", r.entry.task.ID, c.Argv[0], e, took)
 	switch {
@@ -164,7 +164,7 @@ func (r *execution) judge(c task.Command, p *process, e exit, output interface{ 
 
 // measure runs the engine and parses its results. If the measurement is aimed at another target, it runs the engine of
 // that one, and so on. The results are those of the last engine.
-func (r *execution) measure(ctx context.Context, dir string) (err error) {
+func (r *running) measure(ctx context.Context, dir string) (err error) {
 	m := r.entry.task.Measure
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
 	defer stop()
@@ -189,7 +189,7 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 }
 
 // runInto runs an engine, and stores its output in a file, from which it removes that of the engine before.
-func (r *execution) runInto(ctx context.Context, dir string, c task.Command, cpu *meter, stdout *os.File) error {
+func (r *running) runInto(ctx context.Context, dir string, c task.Command, cpu *meter, stdout *os.File) error {
 	m := r.entry.task.Measure
 	_, err := stdout.Seek(0, io.SeekStart)
 	if err := errors.Join(err, stdout.Truncate(0)); err != nil {
@@ -216,7 +216,7 @@ func (r *execution) runInto(ctx context.Context, dir string, c task.Command, cpu
 
 // runTool runs an engine and records its times, its resource usage and its output. It returns errAimed if the
 // measurement continues with another engine.
-func (r *execution) runTool(ctx context.Context, dir string, c task.Command, cpu *meter, stdout io.Writer) error {
+func (r *running) runTool(ctx context.Context, dir string, c task.Command, cpu *meter, stdout io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	writers := []io.Writer{stdout}
@@ -251,7 +251,7 @@ func (r *execution) runTool(ctx context.Context, dir string, c task.Command, cpu
 }
 
 // noteRunning notes that an engine runs. The function stop stops it.
-func (r *execution) noteRunning(since time.Time, cpu *meter, stop context.CancelCauseFunc) {
+func (r *running) noteRunning(since time.Time, cpu *meter, stop context.CancelCauseFunc) {
 	r.update(func(status *task.Status) {
 		r.entry.stopEngine = stop
 		if !r.entry.since.IsZero() {
@@ -265,7 +265,7 @@ func (r *execution) noteRunning(since time.Time, cpu *meter, stop context.Cancel
 }
 
 // noteEnd records the time and the resource usage of a measurement after the end of an engine.
-func (r *execution) noteEnd(e exit, cpu *meter) {
+func (r *running) noteEnd(e exit, cpu *meter) {
 	before := r.report.Usage
 	r.report.EndTime, r.report.Usage = &e.ended, usageOf(e.usage)
 	r.report.Usage.CPUSeconds += before.CPUSeconds
@@ -285,7 +285,7 @@ func endedByItself(c task.Command, took time.Duration, output *streams) error {
 
 // end makes the report, publishes the end of the task, and writes the report to the log. It leaves out of the
 // log the report of a task that succeeded without a measurement.
-func (r *execution) end(err error) {
+func (r *running) end(err error) {
 	r.report.State, r.report.Failure = task.Done, nil
 	if f, ok := errors.AsType[*failure](err); ok {
 		r.report.State, r.report.Failure = task.Failed, &f.Failure
@@ -310,7 +310,7 @@ func (r *execution) end(err error) {
 }
 
 // publish makes the end of the task and its report visible to other goroutines.
-func (r *execution) publish(encoded []byte) {
+func (r *running) publish(encoded []byte) {
 	r.update(func(status *task.Status) {
 		*status = r.report.Status
 		r.entry.report = encoded

@@ -44,7 +44,7 @@ func patient(t *testing.T, c Client) {
 	transport.DialContext, transport.TLSHandshakeTimeout = (&net.Dialer{}).DialContext, 0
 }
 
-// Everyone with the key of a session can answer instead of all of its runners.
+// Everyone with the key of an execution can answer instead of all of its runners.
 func TestHostileAnswersCostLittle(t *testing.T) {
 	const many = 5_000_000
 	for name, answer := range map[string]func(io.Writer){
@@ -145,7 +145,7 @@ func TestHostileLogsCostLittle(t *testing.T) {
 	})
 }
 
-// This is the snapshot of the longest session, in which one task of each run has failed.
+// This is the snapshot of the longest execution, in which one task of each run has failed.
 func TestTheLargestSnapshotIsRead(t *testing.T) {
 	moment := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	var want Snapshot

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// secrets holds the secrets that the manager and the runner each derive from the key of the session.
+// secrets holds the secrets that the manager and the runner each derive from the key of the execution.
 type secrets struct {
 	// token authenticates the manager's requests.
 	token string
@@ -29,7 +29,7 @@ type secrets struct {
 // other.
 func deriveSecrets(key []byte) (*secrets, error) {
 	if len(key) != KeyBytes {
-		return nil, fmt.Errorf("the key of the session has %d bytes, want %d", len(key), KeyBytes)
+		return nil, fmt.Errorf("the key of the execution has %d bytes, want %d", len(key), KeyBytes)
 	}
 	token, err := hkdf.Key(sha256.New, key, nil, "cephtune runner token 1", 32)
 	if err != nil {
@@ -63,11 +63,11 @@ func (s *secrets) serverTLS() (*tls.Config, error) {
 	}, nil
 }
 
-// errWrongKey says that the server does not have the key of the session.
-var errWrongKey = errors.New("the other end is not the runner of this session: its certificate has another key")
+// errWrongKey says that the server does not have the key of the execution.
+var errWrongKey = errors.New("the other end is not the runner of this execution: its certificate has another key")
 
 // clientTLS returns a TLS configuration that accepts only a certificate with the key derived from the
-// session's key. Issuer, name and expiry do not matter.
+// execution's key. Issuer, name and expiry do not matter.
 func (s *secrets) clientTLS() *tls.Config {
 	want, _ := s.private.Public().(ed25519.PublicKey)
 	return &tls.Config{
@@ -89,7 +89,7 @@ func (s *secrets) clientTLS() *tls.Config {
 
 // FilesDigest returns the SHA-256 digest of named files, in hexadecimal. The manager names it in the Job of a
 // client, because users may replace the Secret with the client's files, but not the template of a Job's pods. The key
-// of the session or of Ceph, which is among the files, keeps others from guessing the contents.
+// of the execution or of Ceph, which is among the files, keeps others from guessing the contents.
 func FilesDigest(files map[string][]byte) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

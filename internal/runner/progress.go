@@ -14,7 +14,7 @@ import (
 const (
 	progressEvery  = time.Second      // between lines, up to maxProgress lines
 	progressSeldom = 10 * time.Second // between further lines
-	maxProgress    = 10_000           // lines of a session, about a MiB
+	maxProgress    = 10_000           // lines of an execution, about a MiB
 )
 
 // maxProgressLine exceeds the length of any engine's progress line: the generator of an open loop prints a histogram of
@@ -32,7 +32,7 @@ type progressWriter struct {
 	report func(progress.Line)
 	// counted receives the exact counts of an interval, if the engine prints them.
 	counted func(*parse.Counted)
-	count   *int // number of progress lines that the session has logged
+	count   *int // number of progress lines that the execution has logged
 
 	line     []byte
 	tooLong  bool
@@ -40,7 +40,7 @@ type progressWriter struct {
 }
 
 // watched returns the reader of an engine's progress; nil for an engine that prints no progress.
-func (r *execution) watched() *progressWriter {
+func (r *running) watched() *progressWriter {
 	format, ok := engine.Lookup(r.entry.task.Measure.Format)
 	if !ok || format.NewLive == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 // Port is the TCP port on which runners listen, on the pod's address.
 const Port = 7480
 
-// KeyBytes is the length of the secret key of a session. The manager and the runner share only this key. Each
+// KeyBytes is the length of the secret key of an execution. The manager and the runner share only this key. Each
 // derives the request token and the key of the TLS certificate from it.
 const KeyBytes = 32
 

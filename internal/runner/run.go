@@ -13,7 +13,7 @@ import (
 
 // Options configure a runner.
 type Options struct {
-	// Key is the secret key of the session, of [KeyBytes] bytes.
+	// Key is the secret key of the execution, of [KeyBytes] bytes.
 	Key []byte
 	// Client is the index of this client, from 0.
 	Client int
@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		return fmt.Errorf("create the directory for working directories: %w", err)
 	}
-	s := newSession(o.WorkDir)
+	s := newExecution(o.WorkDir)
 	s.client, s.programs, s.notes = o.Client, o.Programs, notesWriter{o.Stderr}
 	s.cgroup, s.proc = os.DirFS(o.CgroupDir), os.DirFS(o.ProcDir)
 	s.frames = newFrameWriter(o.Stdout)
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 
 // serveManager serves the manager's requests until Finish, until the runner is idle or terminated, or until
 // the server fails.
-func (s *session) serveManager(ctx context.Context, o Options, listener net.Listener) error {
+func (s *execution) serveManager(ctx context.Context, o Options, listener net.Listener) error {
 	server, err := newHTTPServer(s, o.Key)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -92,13 +92,13 @@ func (s *session) serveManager(ctx context.Context, o Options, listener net.List
 
 // end cancels the running task and waits until its report is in the log. The grace, abandonAfter and
 // drainAfter limit this wait.
-func (s *session) end() {
+func (s *execution) end() {
 	s.finish()
 	s.work.Wait()
 }
 
-// untilIdle returns a channel that is closed when the session has been idle for the limit.
-func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan struct{} {
+// untilIdle returns a channel that is closed when the execution has been idle for the limit.
+func (s *execution) untilIdle(ctx context.Context, limit time.Duration) <-chan struct{} {
 	idle := make(chan struct{})
 	go func() {
 		for left := limit; left > 0; left = limit - s.idle() {

@@ -27,7 +27,7 @@ const (
 
 // server answers the manager.
 type server struct {
-	*session
+	*execution
 	token string
 }
 
@@ -37,8 +37,8 @@ type started struct {
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 }
 
-// newHTTPServer returns the HTTPS server of a session. It does not listen yet.
-func newHTTPServer(s *session, key []byte) (*http.Server, error) {
+// newHTTPServer returns the HTTPS server of an execution. It does not listen yet.
+func newHTTPServer(s *execution, key []byte) (*http.Server, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newHTTPServer(s *session, key []byte) (*http.Server, error) {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler:           (&server{session: s, token: secrets.token}).handler(),
+		Handler:           (&server{execution: s, token: secrets.token}).handler(),
 		TLSConfig:         config,
 		Protocols:         protocols,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -84,7 +84,7 @@ func (s *server) authorized(next http.Handler) http.Handler {
 	want := []byte("Bearer " + s.token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
-			answerError(w, refuse(Unauthorized, "the request does not carry the token of this session"))
+			answerError(w, refuse(Unauthorized, "the request does not carry the token of this execution"))
 			return
 		}
 		defer s.request()()

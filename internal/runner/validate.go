@@ -12,7 +12,7 @@ import (
 
 // The limits of the tasks that a runner accepts.
 const (
-	// maxTasks is more than any session needs: 20 runs of 16 phases, with up to four tasks for each phase.
+	// maxTasks is more than any execution needs: 20 runs of 16 phases, with up to four tasks for each phase.
 	maxTasks          = 2048
 	maxSteps          = 1024
 	maxTimeoutSeconds = 7 * 24 * 3600

@@ -139,7 +139,7 @@ func walkVerbs(t *testing.T, hostile http.HandlerFunc, harmless func(verb string
 	}
 }
 
-// Everyone with the key of a session can answer instead of its runners.
+// Everyone with the key of an execution can answer instead of its runners.
 func TestHostileAnswersToEachVerb(t *testing.T) {
 	for name, hostile := range hostileAnswers() {
 		t.Run(name, func(t *testing.T) {

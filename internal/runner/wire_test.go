@@ -61,7 +61,7 @@ func careless(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// served returns a client of a server with the session's key that answers like this. An hour ago, the client started
+// served returns a client of a server with the execution's key that answers like this. An hour ago, the client started
 // task a.
 func served(t *testing.T, answer http.HandlerFunc) Client {
 	t.Helper()
@@ -208,9 +208,9 @@ func TestRequestsThatAreRefused(t *testing.T) {
 
 // Requests without the key must not keep a runner alive.
 func TestRefusedRequestsAreNoSignOfLife(t *testing.T) {
-	s := newSession(t.TempDir())
+	s := newExecution(t.TempDir())
 	s.touched = time.Now().Add(-time.Hour)
-	handler := (&server{session: s, token: "right"}).handler()
+	handler := (&server{execution: s, token: "right"}).handler()
 	ask := func(token string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/snapshot", http.NoBody)
 		if err != nil {

@@ -30,9 +30,9 @@ const Settle = 8 * time.Second
 // cannot distinguish the two cases.
 const maxRemakes = 3
 
-// Preparation is how far the preparation of a session's scratch pool has come. A restart of the manager
+// Preparation is how far the preparation of an execution's scratch pool has come. A restart of the manager
 // loses it. The new process may draw other OSDs if OSDs were added, were removed, or went up, down, in or out
-// meanwhile. That is harmless, because the session has not measured anything yet.
+// meanwhile. That is harmless, because the execution has not measured anything yet.
 type Preparation struct {
 	// OSDs are the OSDs to which the pool is confined; empty for all.
 	OSDs []int
@@ -60,7 +60,7 @@ type Maker interface {
 	EnsureScratchPools(ctx context.Context, cluster settings.Cluster, specs []v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, reason string, err error)
 }
 
-// Preparer prepares the scratch pools of a session. In each pass, Observe gathers facts, [Rules] decide on
+// Preparer prepares the scratch pools of an execution. In each pass, Observe gathers facts, [Rules] decide on
 // the next part, and Do carries it out. Placements need not be restored, because the monitor drops the
 // mappings of `osd pg-upmap` with the pool.
 type Preparer struct {

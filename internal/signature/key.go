@@ -44,7 +44,7 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 	case apierrors.IsAlreadyExists(err): // Another manager has just created the key.
 		return load(ctx, c, namespace)
 	case err != nil:
-		return nil, fmt.Errorf("store the key of sessions in Secret %s/%s: %w", namespace, SecretName, err)
+		return nil, fmt.Errorf("store the key of executions in Secret %s/%s: %w", namespace, SecretName, err)
 	}
 	return made, nil
 }
@@ -66,10 +66,10 @@ func Derive(master []byte, role string, words ...string) ([]byte, error) {
 func load(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
 	var secret corev1.Secret
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: SecretName}, &secret); err != nil {
-		return nil, fmt.Errorf("read the key of sessions: %w", err)
+		return nil, fmt.Errorf("read the key of executions: %w", err)
 	}
 	if len(secret.Data[field]) != bytes {
-		return nil, fmt.Errorf("read the key of sessions: Secret %s/%s has no %s of %d bytes; delete the Secret, and the manager creates a new one", namespace, SecretName, field, bytes)
+		return nil, fmt.Errorf("read the key of executions: Secret %s/%s has no %s of %d bytes; delete the Secret, and the manager creates a new one", namespace, SecretName, field, bytes)
 	}
 	return secret.Data[field], nil
 }

@@ -2,7 +2,7 @@
 // label, annotation and owner reference, so none of these shows who made an object. A signature does: only the
 // manager has the master key from which the signing keys are derived.
 //
-// The same master key gives the keys of sessions. So a restarted manager can talk to existing runners without
+// The same master key gives the keys of executions. So a restarted manager can talk to existing runners without
 // reading their Secrets.
 package signature
 

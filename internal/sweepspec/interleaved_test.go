@@ -41,7 +41,7 @@ func TestNotInterleavedReasons(t *testing.T) {
 		}},
 		"one of the two": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
 			`values: ["2"]}], objective: {phase: fio, metric: IOPS}}`, []string{"Parameter cap cannot change together with the pool or the load: give it a sweep of its own."}},
-		"a depth":                  {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, nil},
+		"a depth": {`{` + depth + `, objective: {phase: fio, metric: IOPS}}`, nil},
 		"a depth of objects": {
 			`{` + depth + `, template: {phases: [{name: fio, fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 8, duration: 60s}}]}, objective: {phase: fio, metric: IOPS}}`,
 			[]string{"Phase fio cannot begin again: use random fio on images or volumes, without a rate."},

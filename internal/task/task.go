@@ -35,7 +35,7 @@ type Task struct {
 	MeasureTimeoutSeconds float64 `json:"measureTimeoutSeconds,omitempty"`
 }
 
-// Measurement is one execution of an engine, with the information for parsing its output.
+// Measurement is one run of an engine, with the information for parsing its output.
 type Measurement struct {
 	Command
 	// Format is the name of the output's format in package engine.

@@ -149,7 +149,7 @@ func TestRampCountsFromTheRunnersStart(t *testing.T) {
 }
 
 // Names of the background load's data must differ from those of clients. All of them begin with the
-// session's name, by which the manager finds them.
+// execution's name, by which the manager finds them.
 func TestThePlaceOfTheBackground(t *testing.T) {
 	const name = "cephtune-0123456789"
 	clients := []place.Place{{Owner: name, Namespace: name, Client: 0, Clients: 2, Pool: "p", CephUser: "io", DatasetBytes: 1, Image: place.Image{Shared: true}}}

@@ -39,7 +39,7 @@ func (m *Notes) NoteTimes(tasks Tasks) {
 	}
 }
 
-// Notes holds the manager's own observations of a session's tasks, and times and figures that it has read in
+// Notes holds the manager's own observations of an execution's tasks, and times and figures that it has read in
 // the clients' logs and reports. When the manager ends, the notes are lost. The next manager does not know
 // whether clients started together.
 type Notes struct {
@@ -59,7 +59,7 @@ type Notes struct {
 	PilotSeconds map[string]float64
 }
 
-// NewNotes returns notes of a session that has just begun.
+// NewNotes returns notes of an execution that has just begun.
 func NewNotes() *Notes {
 	return &Notes{
 		StartedAt:     map[string]time.Time{},

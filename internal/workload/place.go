@@ -26,7 +26,7 @@ func numbered(path string, number int) string {
 	return fmt.Sprintf("%s-%d", path, number)
 }
 
-// Places returns the place of each client of a session in the target with the given number, among all targets. Everything
+// Places returns the place of each client of an execution in the target with the given number, among all targets. Everything
 // that the clients create has a name that begins with the parameter owner, or is in a RADOS namespace with such a name. For
 // some objects, [place.ObjectPrefix] comes before owner. If the caller sets the field DatasetOwner of the places, the names
 // of the data that several runs share begin with DatasetOwner instead.
@@ -138,7 +138,7 @@ func (s *Script) Duration() time.Duration {
 	return total
 }
 
-// Deadline returns the maximum lifetime of a session's pods, in case no manager removes them earlier. It is
+// Deadline returns the maximum lifetime of an execution's pods, in case no manager removes them earlier. It is
 // four times the planned duration of the runs, plus the longest waits before each run, plus the time for
 // preparation and teardown. A run waits for a quiescent cluster, for PGs that OSDs remove, and for its data.
 // Each task also has its own deadline.

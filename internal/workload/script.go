@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Script defines all tasks of a session's clients, in order.
+// Script defines all tasks of an execution's clients, in order.
 type Script struct {
 	Phases []Phase
 	Places []place.Place // of each client's data
@@ -134,7 +134,7 @@ const (
 	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
 	MoveCancel     moveKind = "Cancel"     // cancel a task
-	MoveFail       moveKind = "Fail"       // end the run as invalid, or the session as failed
+	MoveFail       moveKind = "Fail"       // end the run as invalid, or the execution as failed
 	MoveEnd        moveKind = "End"        // all phases of the run are done
 )
 
@@ -201,7 +201,7 @@ func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Tim
 	return Move{Kind: MoveEnd}
 }
 
-// prefill writes the datasets of all phases, once in a session or in a block of a sweep.
+// prefill writes the datasets of all phases, once in an execution or in a block of a sweep.
 func (s *Script) prefill(tasks Tasks) (Move, bool) {
 	for _, d := range s.datasets() {
 		if d.there {
@@ -282,7 +282,7 @@ func pilotID(name v1alpha1.PhaseName, attempt int) string {
 }
 
 // runPhase removes the data of earlier phases, warms caches, rests, drops caches and measures. Teardown
-// removes the data of the session's last phase, so that the result does not wait for the removal.
+// removes the data of the execution's last phase, so that the result does not wait for the removal.
 func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time) (Move, bool) {
 	p := s.Phases[i]
 	id := TaskID(run, p.Name)
@@ -298,7 +298,7 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 			return mv, false
 		}
 	}
-	todo := s.forEach(func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.execution(i, run, m)) })
+	todo := s.forEach(func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.runOf(i, run, m)) })
 	return measure(id, step, todo, tasks, m)
 }
 
@@ -332,13 +332,13 @@ func (s *Script) Aim(client, target int, phase v1alpha1.Phase, again int) (task.
 	return made.Measure.Command, nil
 }
 
-func (s *Script) execution(i int, run int32, m *Notes) engine.Run {
+func (s *Script) runOf(i int, run int32, m *Notes) engine.Run {
 	return engine.Run{
 		ID: TaskID(run, s.Phases[i].Name), IOTotalBytes: s.ioTotal(i, m), Windows: s.Phases[i].Name == s.outagePhase, Switched: s.Switched,
 	}
 }
 
-// tidyUp removes the data of the phases that have ended in this session.
+// tidyUp removes the data of the phases that have ended in this execution.
 func (s *Script) tidyUp(upTo int32, tasks Tasks, m *Notes) (Move, bool) {
 	for run := int32(1); run <= upTo; run++ {
 		for i, p := range s.Phases {
@@ -346,7 +346,7 @@ func (s *Script) tidyUp(upTo int32, tasks Tasks, m *Notes) (Move, bool) {
 			if !tasks.Has(id) {
 				continue
 			}
-			if mv, done := s.tidyOne(id, p, s.execution(i, run, m), tasks); !done {
+			if mv, done := s.tidyOne(id, p, s.runOf(i, run, m), tasks); !done {
 				return mv, false
 			}
 		}
@@ -355,12 +355,12 @@ func (s *Script) tidyUp(upTo int32, tasks Tasks, m *Notes) (Move, bool) {
 }
 
 // tidyOne removes the data of one task, if the task wrote any.
-func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) (Move, bool) {
-	if len(p.Load.Tidy(s.Places[0], execution)) == 0 {
+func (s *Script) tidyOne(id string, p Phase, run engine.Run, tasks Tasks) (Move, bool) {
+	if len(p.Load.Tidy(s.Places[0], run)) == 0 {
 		return Move{}, true
 	}
 	todo := s.forEach(func(c place.Place) (task.Task, error) {
-		return task.Task{ID: tidyID(id), Steps: p.Load.Tidy(c, execution), StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
+		return task.Task{ID: tidyID(id), Steps: p.Load.Tidy(c, run), StepsTimeoutSeconds: tidyTimeout.Seconds()}, nil
 	})
 	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
 }
@@ -477,7 +477,7 @@ func prefillTimeout(bytes int64) time.Duration {
 	return min(5*time.Minute+time.Duration(bytes/(5<<20))*time.Second, longest)
 }
 
-// prepareBackground writes the background load's dataset, once in a session.
+// prepareBackground writes the background load's dataset, once in an execution.
 func (s *Script) prepareBackground(background Tasks) (Move, bool) {
 	if s.Background == nil {
 		return Move{}, true
@@ -531,7 +531,7 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	return mv.aside(), false
 }
 
-// tidyBackground removes the data that the background load has written in earlier runs of this session.
+// tidyBackground removes the data that the background load has written in earlier runs of this execution.
 func (s *Script) tidyBackground(run int32, background Tasks) (Move, bool) {
 	for earlier := int32(1); earlier < run; earlier++ {
 		id := BackgroundID(earlier)

@@ -222,10 +222,10 @@ func TestScriptNamesTheCause(t *testing.T) {
 
 func TestSessionClientsReportEachSecond(t *testing.T) {
 	s := scriptOf(1, fakeLoad{})
-	if s.execution(0, 1, &Notes{}).Switched {
+	if s.runOf(0, 1, &Notes{}).Switched {
 		t.Error("an ordinary benchmark has a report each second")
 	}
-	if s.Switched = true; !s.execution(0, 1, &Notes{}).Switched {
+	if s.Switched = true; !s.runOf(0, 1, &Notes{}).Switched {
 		t.Error("that of a session has none")
 	}
 }

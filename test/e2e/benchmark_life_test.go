@@ -48,7 +48,7 @@ func TestLongBenchmarkGateAndRunAgain(t *testing.T) {
 
 	wantVerdict(t, b, v1alpha1.BenchmarkPassed, v1alpha1.ExpectationMet)
 	second := c.wantRuns(t, b)
-	if len(first) == 0 || len(second) == 0 || second[0].RunID != "again" || !second[0].SessionTime.After(first[0].SessionTime) {
+	if len(first) == 0 || len(second) == 0 || second[0].RunID != "again" || !second[0].ExecutionTime.After(first[0].ExecutionTime) {
 		t.Error("the results of the second run are not its own")
 	}
 	for _, run := range forgotten {

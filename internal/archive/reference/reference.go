@@ -46,7 +46,7 @@ type Match struct {
 	other string
 	// damaged is the error about the latest run whose results cannot be read.
 	damaged error
-	// gone is a valid run of the latest session whose results were deleted or changed; 0 without one.
+	// gone is a valid run of the latest execution whose results were deleted or changed; 0 without one.
 	gone int32
 }
 
@@ -56,14 +56,14 @@ func NewMatch(benchmark *v1alpha1.CephBenchmark, name string, workload Workload)
 	return &Match{benchmark: benchmark, name: name, workload: workload}
 }
 
-// Complete reports whether the latest session of a benchmark is complete. If that session is unfinished or
-// has failed, its runs do not count as a reference, but the valid runs of earlier sessions do.
+// Complete reports whether the latest execution of a benchmark is complete. If that execution is unfinished or
+// has failed, its runs do not count as a reference, but the valid runs of earlier executions do.
 func Complete(b *v1alpha1.CephBenchmark) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
 // RunsToRead selects at most MaxRuns of the given ConfigMaps, and returns their names, the latest first, as
-// [archive.CompareAge] sorts them. All valid runs of the latest session must be among them: a user who deletes the
+// [archive.CompareAge] sorts them. All valid runs of the latest execution must be among them: a user who deletes the
 // fast ones would choose the verdict.
 func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	complete := Complete(m.benchmark)
@@ -73,7 +73,7 @@ func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 		}
 	}
 	maps = slices.DeleteFunc(slices.Clone(maps), func(cm metav1.PartialObjectMetadata) bool {
-		return !metav1.IsControlledBy(&cm, m.benchmark) || !complete && cm.Labels[archive.LabelSession] == archive.Session(m.benchmark)
+		return !metav1.IsControlledBy(&cm, m.benchmark) || !complete && cm.Labels[archive.LabelExecution] == archive.Execution(m.benchmark)
 	})
 	slices.SortStableFunc(maps, func(a, b metav1.PartialObjectMetadata) int { return archive.CompareAge(&a, &b) })
 	names := make([]string, min(len(maps), MaxRuns))
@@ -83,14 +83,14 @@ func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	return names
 }
 
-// latest returns the valid runs of the latest session that have results, if the session is complete.
+// latest returns the valid runs of the latest execution that have results, if the execution is complete.
 func (m *Match) latest() []v1alpha1.BenchmarkRun {
 	return slices.DeleteFunc(slices.Clone(m.benchmark.Status.Runs), func(run v1alpha1.BenchmarkRun) bool {
 		return run.State != v1alpha1.RunValid || run.Results == "" || !Complete(m.benchmark)
 	})
 }
 
-// Read adds the run in a ConfigMap as [Match.Add] does. A run of an earlier session whose results are damaged does not
+// Read adds the run in a ConfigMap as [Match.Add] does. A run of an earlier execution whose results are damaged does not
 // count: the ConfigMap is immutable, so another attempt would fail too.
 func (m *Match) Read(cm *corev1.ConfigMap) {
 	run, err := archive.Of(m.benchmark, cm)
@@ -105,12 +105,12 @@ func (m *Match) Read(cm *corev1.ConfigMap) {
 		}
 		return
 	}
-	m.Add(cm.Labels[archive.LabelSession], run)
+	m.Add(cm.Labels[archive.LabelExecution], run)
 }
 
 // Add adds a valid run of the reference unless otherWorkload excludes it. It leaves out the figures of phases
 // with another digest than the Workload's. The caller adds the latest run first.
-func (m *Match) Add(session string, run *archive.Run) {
+func (m *Match) Add(execution string, run *archive.Run) {
 	if run.State != v1alpha1.RunValid {
 		return
 	}
@@ -120,7 +120,7 @@ func (m *Match) Add(session string, run *archive.Run) {
 		}
 		return
 	}
-	referenceRun := figure.ReferenceRun{Session: session, Start: run.SessionTime, Figures: map[v1alpha1.PhaseName][]figure.Figure{}}
+	referenceRun := figure.ReferenceRun{Execution: execution, Start: run.ExecutionTime, Figures: map[v1alpha1.PhaseName][]figure.Figure{}}
 	for _, p := range run.Phases {
 		digest, measured := m.workload.Digests[p.Name]
 		if p.Observation != nil && measured && (digest == AnySpec || digest == p.SpecDigest) {

@@ -34,7 +34,7 @@ func recorded(t *testing.T, change ...func(*archive.Run, *quiescence.Detail)) *a
 	t.Helper()
 	detail := here()
 	run := &archive.Run{
-		State: v1alpha1.RunValid, SessionTime: time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC),
+		State: v1alpha1.RunValid, ExecutionTime: time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC),
 		Phases: []archive.Phase{{Name: "write", SpecDigest: "same", Observation: &figure.Observation{
 			Figures: []figure.Figure{{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: 5000}},
 		}}},
@@ -90,7 +90,7 @@ func TestWhichRunsOfAReferenceCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := ofReference(metav1.ConditionTrue)
-			m.Add("session", recorded(t, c.change))
+			m.Add("execution", recorded(t, c.change))
 			got := m.Reference()
 			if (c.unusable == "") != (got.Unusable == "") || !strings.Contains(got.Unusable, c.unusable) {
 				t.Fatalf("%q, want %q", got.Unusable, c.unusable)
@@ -104,11 +104,11 @@ func TestWhichRunsOfAReferenceCount(t *testing.T) {
 
 func TestWhichResultsOfAReferenceAreRead(t *testing.T) {
 	m := ofReference(metav1.ConditionFalse)
-	cm := func(name, session string, owner types.UID, hour int) metav1.PartialObjectMetadata {
+	cm := func(name, execution string, owner types.UID, hour int) metav1.PartialObjectMetadata {
 		controller := true
 		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{archive.LabelSession: session},
-			Annotations: map[string]string{archive.AnnotationSessionStart: time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC).Format(time.RFC3339)},
+			Name: name, Labels: map[string]string{archive.LabelExecution: execution},
+			Annotations: map[string]string{archive.AnnotationExecutionStart: time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC).Format(time.RFC3339)},
 			// A user has deleted all results, and created them again from copies, the oldest last.
 			CreationTimestamp: metav1.NewTime(time.Date(2026, 4, 1, 23-hour, 0, 0, 0, time.UTC)),
 			OwnerReferences:   []metav1.OwnerReference{{UID: owner, Controller: &controller}},
@@ -116,18 +116,18 @@ func TestWhichResultsOfAReferenceAreRead(t *testing.T) {
 	}
 	maps := []metav1.PartialObjectMetadata{
 		cm("old", "1", "nightly-uid", 1), cm("new", "2", "nightly-uid", 2),
-		cm("at work", archive.Session(m.benchmark), "nightly-uid", 3), cm("of a deleted one", "1", "other-uid", 4),
+		cm("at work", archive.Execution(m.benchmark), "nightly-uid", 3), cm("of a deleted one", "1", "other-uid", 4),
 	}
 	if got := m.RunsToRead(maps); !slices.Equal(got, []string{"new", "old"}) {
-		t.Errorf("%q, want those of earlier sessions, the latest first", got)
+		t.Errorf("%q, want those of earlier executions, the latest first", got)
 	}
 	if got := m.Reference().Unusable; !strings.Contains(got, "nightly is not Complete: wait for it") {
 		t.Errorf("%q", got)
 	}
 	m = ofReference(metav1.ConditionTrue)
-	maps[2].Labels[archive.LabelSession] = archive.Session(m.benchmark)
+	maps[2].Labels[archive.LabelExecution] = archive.Execution(m.benchmark)
 	if got := m.RunsToRead(maps); len(got) != 3 || got[0] != "at work" {
-		t.Errorf("%q, want also those of the session in status", got)
+		t.Errorf("%q, want also those of the execution in status", got)
 	}
 	for range 2 * MaxRuns {
 		maps = append(maps, cm("more", "0", "nightly-uid", 0))
@@ -139,7 +139,7 @@ func TestWhichResultsOfAReferenceAreRead(t *testing.T) {
 
 // compare ignores the differences that its user expects.
 // A user who deletes or changes the fast runs of a reference must not choose the verdict.
-func TestAllRunsOfTheLatestSessionCount(t *testing.T) {
+func TestAllRunsOfTheLatestExecutionCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		complete metav1.ConditionStatus
 		state    v1alpha1.RunState
@@ -147,11 +147,11 @@ func TestAllRunsOfTheLatestSessionCount(t *testing.T) {
 		damaged  string
 		unusable string
 	}{
-		"all are there":                 {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r1", "r2"}, "", ""},
-		"one was deleted":               {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r2"}, "", "the results of run 1 of nightly were deleted or changed"},
-		"one was replaced":              {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r1", "r2"}, "r1", "the results of run 1 of nightly were deleted or changed"},
-		"an invalid one was deleted":    {metav1.ConditionTrue, "Invalid", []string{"r2"}, "", ""},
-		"one of a session that goes on": {metav1.ConditionFalse, v1alpha1.RunValid, []string{"r2"}, "", ""},
+		"all are there":                    {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r1", "r2"}, "", ""},
+		"one was deleted":                  {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r2"}, "", "the results of run 1 of nightly were deleted or changed"},
+		"one was replaced":                 {metav1.ConditionTrue, v1alpha1.RunValid, []string{"r1", "r2"}, "r1", "the results of run 1 of nightly were deleted or changed"},
+		"an invalid one was deleted":       {metav1.ConditionTrue, "Invalid", []string{"r2"}, "", ""},
+		"one of an execution that goes on": {metav1.ConditionFalse, v1alpha1.RunValid, []string{"r2"}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := ofReference(c.complete)
@@ -197,7 +197,7 @@ func TestDifferencesThatAreIgnored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.workload.Environment = here()
 			m := NewMatch(&v1alpha1.CephBenchmark{}, "nightly.yaml", c.workload)
-			m.Add("session", recorded(t, func(r *archive.Run, d *quiescence.Detail) { d.FSID, r.Phases[0].SpecDigest = "other", "other" }))
+			m.Add("execution", recorded(t, func(r *archive.Run, d *quiescence.Detail) { d.FSID, r.Phases[0].SpecDigest = "other", "other" }))
 			figures := 0
 			for _, run := range m.Reference().Runs {
 				figures += len(run.Figures)

@@ -46,12 +46,12 @@ the cluster between the two: to find out whether a setting is the cause, use a C
 
 With --max-regression the comparison is a gate, with A as the reference. A figure is Kept if its
 whole interval is within the limit, Broken if all of it is beyond the limit, and otherwise
-Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark. A session is all runs
-with one run ID. The gate uses all complete sessions of A that are kept and measured the same
-workload, at most 60 runs. With sessions on 3 days or more, the interval contains the differences
+Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark. An execution is all runs
+with one run ID. The gate uses all complete executions of A that are kept and measured the same
+workload, at most 60 runs. With executions on 3 days or more, the interval contains the differences
 between days, and grows with the age of A. With fewer days, figures are Unknown. With --this-hour, the
-gate then uses the latest session alone, and holds for this hour only. If you write A as NAME@RUN-ID,
-the gate uses only that session. Without --closed-loop, a percentile of a phase without a rate is
+gate then uses the latest execution alone, and holds for this hour only. If you write A as NAME@RUN-ID,
+the gate uses only that execution. Without --closed-loop, a percentile of a phase without a rate is
 Unknown, because it hides stalls.
 
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
@@ -224,7 +224,7 @@ func (o *options) run(ctx context.Context, source reader, out io.Writer) error {
 	var sides [2]side
 	var err error
 	for i, arg := range o.sides {
-		// A gate needs all sessions of its reference, the first side, unless the argument names a session or a run.
+		// A gate needs all executions of its reference, the first side, unless the argument names an execution or a run.
 		all := i == 0 && o.regression != nil && arg.runID == "" && arg.number == 0
 		if sides[i], err = source.find(ctx, arg, all); err != nil {
 			return err

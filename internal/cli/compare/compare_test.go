@@ -52,12 +52,12 @@ func benchmark(t *testing.T, name, runID, version, spec string, rates ...float64
 		b.Status.StartTime = new(metav1.NewTime(clitest.Morning(-60)))
 	}
 	clitest.Complete(&b.Status.Conditions, "3 of 3 runs are valid.")
-	return append([]client.Object{b}, session(t, b, version, spec, rates...)...)
+	return append([]client.Object{b}, execution(t, b, version, spec, rates...)...)
 }
 
-// session returns an archive of each run of the session in a benchmark's status. A benchmark whose name begins with
+// execution returns an archive of each run of the execution in a benchmark's status. A benchmark whose name begins with
 // loop is a closed loop.
-func session(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, rates ...float64) []client.Object {
+func execution(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, rates ...float64) []client.Object {
 	t.Helper()
 	var objects []client.Object
 	for i, rate := range rates {

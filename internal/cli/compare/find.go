@@ -27,9 +27,9 @@ type side struct {
 	runs []*archive.Run
 
 	benchmark *v1alpha1.CephBenchmark
-	// sessions holds the results of all sessions that are kept. Only the reference of a gate has them;
+	// executions holds the results of all executions that are kept. Only the reference of a gate has them;
 	// a gate is a comparison with --max-regression.
-	sessions []corev1.ConfigMap
+	executions []corev1.ConfigMap
 }
 
 // reader reads benchmarks and their results from a cluster or from files. It connects to a cluster only
@@ -39,7 +39,7 @@ type reader struct {
 	stdin   io.Reader
 }
 
-// find reads a side. If all is true, it also reads all sessions that are kept.
+// find reads a side. If all is true, it also reads all executions that are kept.
 func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) {
 	read := r.object
 	if arg.file {
@@ -50,7 +50,7 @@ func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) 
 		return side{}, err
 	}
 	if all {
-		s.sessions = maps
+		s.executions = maps
 		maps = latestComplete(s.benchmark, maps)
 	}
 	if s.runs, err = results.Read(s.benchmark, maps); err != nil {
@@ -59,7 +59,7 @@ func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) 
 	return s, s.choose(arg)
 }
 
-// object reads a benchmark and the results of one session, or of all sessions, from a cluster.
+// object reads a benchmark and the results of one execution, or of all executions, from a cluster.
 func (r reader) object(ctx context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
 	source, o, err := object.Open(ctx, r.connect, object.Benchmark(), arg.name)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r reader) object(ctx context.Context, arg argument, all bool) (side, []cor
 	}
 	var maps []corev1.ConfigMap
 	if all {
-		maps, err = results.KeptSessions(ctx, source, b)
+		maps, err = results.KeptExecutions(ctx, source, b)
 	} else {
 		maps, err = results.Kept(ctx, source, b, arg.runID)
 	}
@@ -97,23 +97,23 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 		return side{}, nil, fmt.Errorf("%s has no results: write it with \"kubectl cephtune export cephbenchmark/%s\"", arg.name, b.Name)
 	}
 	if !all {
-		maps = results.InSession(b, arg.runID, maps)
+		maps = results.InExecution(b, arg.runID, maps)
 	}
 	return side{name: arg.typed, file: true, benchmark: b}, maps, nil
 }
 
-// latestComplete returns the results of one session. It prefers the session in status if that is
-// complete and kept, and then the latest other session. If no other session is kept, it returns the
-// results of the session in status.
+// latestComplete returns the results of one execution. It prefers the execution in status if that is
+// complete and kept, and then the latest other execution. If no other execution is kept, it returns the
+// results of the execution in status.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
-	current := results.InSession(b, "", maps)
+	current := results.InExecution(b, "", maps)
 	if reference.Complete(b) && len(current) > 0 {
 		return current
 	}
 	var latest *corev1.ConfigMap
 	for i := range maps {
 		cm := &maps[i]
-		if cm.Labels[archive.LabelSession] != archive.Session(b) && (latest == nil || archive.CompareAge(cm, latest) < 0) {
+		if cm.Labels[archive.LabelExecution] != archive.Execution(b) && (latest == nil || archive.CompareAge(cm, latest) < 0) {
 			latest = cm
 		}
 	}
@@ -121,7 +121,7 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 		return current
 	}
 	return slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool {
-		return cm.Labels[archive.LabelSession] != latest.Labels[archive.LabelSession]
+		return cm.Labels[archive.LabelExecution] != latest.Labels[archive.LabelExecution]
 	})
 }
 
@@ -149,23 +149,23 @@ func (s *side) choose(arg argument) error {
 }
 
 // reference returns the runs of A with which a gate compares: the valid runs that measured the workload w. If
-// the command line names a session or a run, they come only from that. Otherwise they are among the latest
-// reference.MaxRuns runs of all sessions that are kept, without the session in status if it is not complete.
+// the command line names an execution or a run, they come only from that. Otherwise they are among the latest
+// reference.MaxRuns runs of all executions that are kept, without the execution in status if it is not complete.
 func (s side) reference(w reference.Workload) figure.Reference {
 	m := reference.NewMatch(s.benchmark, s.name, w)
-	if s.sessions == nil {
+	if s.executions == nil {
 		for _, run := range s.runs {
 			m.Add("", run)
 		}
 		return m.Reference()
 	}
-	items := make([]metav1.PartialObjectMetadata, len(s.sessions))
-	for i, cm := range s.sessions {
+	items := make([]metav1.PartialObjectMetadata, len(s.executions))
+	for i, cm := range s.executions {
 		items[i].ObjectMeta = cm.ObjectMeta
 	}
 	for _, name := range m.RunsToRead(items) {
-		i := slices.IndexFunc(s.sessions, func(cm corev1.ConfigMap) bool { return cm.Name == name })
-		m.Read(&s.sessions[i])
+		i := slices.IndexFunc(s.executions, func(cm corev1.ConfigMap) bool { return cm.Name == name })
+		m.Read(&s.executions[i])
 	}
 	return m.Reference()
 }

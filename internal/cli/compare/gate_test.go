@@ -19,7 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// onDays returns a benchmark with a session on each day, around a rate in MiB/s. The last one is in
+// onDays returns a benchmark with an execution on each day, around a rate in MiB/s. The last one is in
 // its status, and complete says whether that one has ended.
 func onDays(t *testing.T, name string, complete bool, rates ...float64) []client.Object {
 	t.Helper()
@@ -29,7 +29,7 @@ func onDays(t *testing.T, name string, complete bool, rates ...float64) []client
 	for day, rate := range rates {
 		b.Status.StartTime = new(metav1.NewTime(clitest.Morning(24 * 60 * day)))
 		b.Status.ObservedRunID = v1alpha1.RunID([]string{"mon", "tue", "wed", "thu"}[day])
-		runs = append(runs, session(t, b, "19.2.3", "s", 0.99*rate*mib, rate*mib, 1.01*rate*mib)...)
+		runs = append(runs, execution(t, b, "19.2.3", "s", 0.99*rate*mib, rate*mib, 1.01*rate*mib)...)
 	}
 	clitest.GoOn(&b.Status.Conditions, v1alpha1.ReasonRunning, "1/3 runs")
 	if complete {
@@ -55,7 +55,7 @@ func write(t *testing.T, name string, objects ...client.Object) string {
 	return file
 }
 
-// The gate reads all sessions of its reference, from the cluster and from files, and each outcome
+// The gate reads all executions of its reference, from the cluster and from files, and each outcome
 // has an exit code of its own.
 func TestGate(t *testing.T) {
 	reference := onDays(t, "reference", true, 100, 102, 98)
@@ -82,33 +82,33 @@ func TestGate(t *testing.T) {
 		code    int
 		want    string // a part of the output or of the error
 	}{
-		"kept":                 {inCluster, "reference good --max-regression 15%", exit.OK, "Kept: randread-4k Bandwidth is 1 (0.906 to 1.1) times that of reference, at most 15% worse"},
-		"days are named":       {inCluster, "reference good --max-regression 15%", exit.OK, "compares with 3 days of reference"},
-		"broken":               {inCluster, "reference bad --max-regression 10%", exit.Unexpected, "worse by more than 10%: randread-4k Bandwidth, randread-4k LatencyP99"},
-		"unknown":              {inCluster, "reference near --max-regression 10%", exit.Undecided, "it is unknown whether B is worse by more than 10%: randread-4k Bandwidth"},
-		"as JSON":              {inCluster, "reference near --max-regression 10% -o json", exit.Undecided, `"days": 3,`},
-		"one session of it":    {inCluster, "reference@tue good --max-regression 10% --this-hour", exit.OK, "reference@tue has runs on 1 of the 3 days"},
-		"one day":              {inCluster, "reference@tue good --max-regression 10%", exit.Undecided, "in this hour, which does not pass a gate: run reference@tue on 2 more days, or ask for this hour"},
-		"one run of it":        {inCluster, "reference:1 good --max-regression 10%", exit.Undecided, "1 valid run has the figure in the latest session of reference:1"},
-		"a running one":        {inCluster, "running good --max-regression 15%", exit.OK, "A: running, run ID wed"},
-		"one never complete":   {inCluster, "begun good --max-regression 10%", exit.Undecided, "begun is not Complete: wait for it"},
-		"another phase":        {inCluster, "other good --max-regression 10% --this-hour --expect-difference=phases", exit.OK, "Kept: randread-4k Bandwidth is 1 "},
-		"no environment":       {inCluster, "reference blind --max-regression 10%", exit.Undecided, "the environment of blind was not recorded"},
-		"a metric of nothing":  {inCluster, "reference good --max-regression 15% --metric bw,p50", exit.Undecided, "B has no figure LatencyP50"},
-		"a closed loop":        {inCluster, "loop loop2 --max-regression 15% --metric p99 --this-hour", exit.Undecided, "randread-4k LatencyP99 is a percentile of a closed loop, which hides stalls"},
-		"a closed loop, named": {inCluster, "loop loop2 --max-regression 15% --metric p99 --this-hour --closed-loop", exit.OK, "Kept: randread-4k LatencyP99"},
-		"not by default":       {inCluster, "loop loop2 --max-regression 15% --this-hour -o json", exit.OK, `"metric": "Bandwidth"`},
-		"a file":               {inCluster, references + " bad --max-regression 10%", exit.Unexpected, "more than 10% worse"},
-		"two files":            {offline, references + " " + good + " --max-regression 15%", exit.OK, "3 days of " + references},
-		"two files, broken":    {offline, references + " " + bad + " --max-regression 10%", exit.Unexpected, "worse by more than 10%"},
-		"a session of a file":  {offline, references + "@tue " + good + " --max-regression 10% --this-hour", exit.OK, "has runs on 1 of the 3 days"},
-		"files without a gate": {offline, references + "@mon:1 " + references + "@wed:3", exit.OK, "run ID wed, run 3"},
-		"not in the file":      {offline, references + "@sun " + good, exit.Failure, "there are no results of " + references + "@sun"},
-		"a file of no results": {offline, alone + " " + good, exit.Failure, `write it with "kubectl cephtune export cephbenchmark/reference"`},
-		"a file of a sweep":    {offline, sweep + " " + good, exit.Usage, "only CephBenchmarks can be compared"},
-		"no such file":         {offline, "nowhere.yaml " + good, exit.Failure, "nowhere.yaml"},
-		"not a file":           {offline, "cephbenchmark/reference.yaml " + good, exit.Failure, "there is no cluster"},
-		"not a file's run":     {offline, references + ":x " + good, exit.Usage, "want the number of a run after the colon"},
+		"kept":                   {inCluster, "reference good --max-regression 15%", exit.OK, "Kept: randread-4k Bandwidth is 1 (0.906 to 1.1) times that of reference, at most 15% worse"},
+		"days are named":         {inCluster, "reference good --max-regression 15%", exit.OK, "compares with 3 days of reference"},
+		"broken":                 {inCluster, "reference bad --max-regression 10%", exit.Unexpected, "worse by more than 10%: randread-4k Bandwidth, randread-4k LatencyP99"},
+		"unknown":                {inCluster, "reference near --max-regression 10%", exit.Undecided, "it is unknown whether B is worse by more than 10%: randread-4k Bandwidth"},
+		"as JSON":                {inCluster, "reference near --max-regression 10% -o json", exit.Undecided, `"days": 3,`},
+		"one execution of it":    {inCluster, "reference@tue good --max-regression 10% --this-hour", exit.OK, "reference@tue has runs on 1 of the 3 days"},
+		"one day":                {inCluster, "reference@tue good --max-regression 10%", exit.Undecided, "in this hour, which does not pass a gate: run reference@tue on 2 more days, or ask for this hour"},
+		"one run of it":          {inCluster, "reference:1 good --max-regression 10%", exit.Undecided, "1 valid run has the figure in the latest execution of reference:1"},
+		"a running one":          {inCluster, "running good --max-regression 15%", exit.OK, "A: running, run ID wed"},
+		"one never complete":     {inCluster, "begun good --max-regression 10%", exit.Undecided, "begun is not Complete: wait for it"},
+		"another phase":          {inCluster, "other good --max-regression 10% --this-hour --expect-difference=phases", exit.OK, "Kept: randread-4k Bandwidth is 1 "},
+		"no environment":         {inCluster, "reference blind --max-regression 10%", exit.Undecided, "the environment of blind was not recorded"},
+		"a metric of nothing":    {inCluster, "reference good --max-regression 15% --metric bw,p50", exit.Undecided, "B has no figure LatencyP50"},
+		"a closed loop":          {inCluster, "loop loop2 --max-regression 15% --metric p99 --this-hour", exit.Undecided, "randread-4k LatencyP99 is a percentile of a closed loop, which hides stalls"},
+		"a closed loop, named":   {inCluster, "loop loop2 --max-regression 15% --metric p99 --this-hour --closed-loop", exit.OK, "Kept: randread-4k LatencyP99"},
+		"not by default":         {inCluster, "loop loop2 --max-regression 15% --this-hour -o json", exit.OK, `"metric": "Bandwidth"`},
+		"a file":                 {inCluster, references + " bad --max-regression 10%", exit.Unexpected, "more than 10% worse"},
+		"two files":              {offline, references + " " + good + " --max-regression 15%", exit.OK, "3 days of " + references},
+		"two files, broken":      {offline, references + " " + bad + " --max-regression 10%", exit.Unexpected, "worse by more than 10%"},
+		"an execution of a file": {offline, references + "@tue " + good + " --max-regression 10% --this-hour", exit.OK, "has runs on 1 of the 3 days"},
+		"files without a gate":   {offline, references + "@mon:1 " + references + "@wed:3", exit.OK, "run ID wed, run 3"},
+		"not in the file":        {offline, references + "@sun " + good, exit.Failure, "there are no results of " + references + "@sun"},
+		"a file of no results":   {offline, alone + " " + good, exit.Failure, `write it with "kubectl cephtune export cephbenchmark/reference"`},
+		"a file of a sweep":      {offline, sweep + " " + good, exit.Usage, "only CephBenchmarks can be compared"},
+		"no such file":           {offline, "nowhere.yaml " + good, exit.Failure, "nowhere.yaml"},
+		"not a file":             {offline, "cephbenchmark/reference.yaml " + good, exit.Failure, "there is no cluster"},
+		"not a file's run":       {offline, references + ":x " + good, exit.Usage, "want the number of a run after the colon"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clitest.Execute(t, newCommand("kubectl cephtune", c.connect), c.line, "")

@@ -82,7 +82,7 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 	}
 	c.limit, c.Regressions = r.share, []Judgement{}
 	runs := referenceFor(a, b, expect)
-	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}, Now: b.runs[0].SessionTime}
+	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}, Now: b.runs[0].ExecutionTime}
 	for _, phase := range archive.PhaseNames(b.runs[:1]) {
 		against.Runs[phase] = archive.Observations(b.runs, phase)
 		if expected(onlyIn(phase, b), expect) && !slices.Contains(archive.PhaseNames(a.runs), phase) {
@@ -196,7 +196,7 @@ func (c *comparison) noteReference(a side) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The reference speaks for one hour only: %s has runs on %d of the %d days that it needs.",
 			a.name, days, figure.ReferenceDays))
 	default:
-		c.Notes = append(c.Notes, fmt.Sprintf("The gate compares with %d days of %s, so its intervals contain the differences between days. The table compares with the latest session alone.",
+		c.Notes = append(c.Notes, fmt.Sprintf("The gate compares with %d days of %s, so its intervals contain the differences between days. The table compares with the latest execution alone.",
 			days, a.name))
 	}
 }

@@ -101,7 +101,7 @@ func documents(ctx context.Context, connect object.Connect, kind object.Kind, na
 	return text.Bytes(), nil
 }
 
-// partsOf returns the full results of a benchmark's kept sessions, or the benchmarks and sessions of a
+// partsOf returns the full results of a benchmark's kept executions, or the benchmarks and sessions of a
 // sweep.
 func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
 	var parts []client.Object
@@ -122,7 +122,7 @@ func partsOf(ctx context.Context, c client.Client, found client.Object) ([]clien
 			parts = append(parts, &sessions[i])
 		}
 	case *v1alpha1.CephBenchmark:
-		kept, err := results.KeptSessions(ctx, c, found)
+		kept, err := results.KeptExecutions(ctx, c, found)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // cluster returns a cluster with benchmarks and a sweep. Two benchmarks have a run of their current
-// session and a run of an earlier one.
+// execution and a run of an earlier one.
 func cluster(t *testing.T) client.WithWatch {
 	t.Helper()
 	var all []client.Object
@@ -42,7 +42,7 @@ func cluster(t *testing.T) client.WithWatch {
 			all = append(all, kept)
 		}
 	}
-	// The next session of this one has not begun.
+	// The next execution of this one has not begun.
 	begun := clitest.Benchmark(t, "radosbench")
 	begun.Name, begun.Namespace, begun.UID = "begun", clitest.Namespace, "begun"
 	benchmark := begun.DeepCopy()
@@ -65,7 +65,7 @@ func cluster(t *testing.T) client.WithWatch {
 	return clitest.Holding(t, append(all, s)...)
 }
 
-// The export must contain the object, and the results of all sessions of a benchmark or of the
+// The export must contain the object, and the results of all executions of a benchmark or of the
 // current run ID of a sweep, and nothing of other objects.
 func TestExport(t *testing.T) {
 	c := cluster(t)
@@ -91,7 +91,7 @@ func TestExport(t *testing.T) {
 					continue
 				}
 				b, ok := all[0].(*v1alpha1.CephBenchmark)
-				wantRunOfSession(t, o, want.name, ok && o.GetLabels()[archive.LabelSession] == archive.Session(b))
+				wantRunOfExecution(t, o, want.name, ok && o.GetLabels()[archive.LabelExecution] == archive.Execution(b))
 			}
 		})
 	}
@@ -113,9 +113,9 @@ func exported(t *testing.T, c client.WithWatch, line string) string {
 	return file
 }
 
-// wantRunOfSession checks that an object has the run of a benchmark's session: of the earlier one, or
+// wantRunOfExecution checks that an object has the run of a benchmark's execution: of the earlier one, or
 // of the one in status.
-func wantRunOfSession(t *testing.T, o client.Object, benchmark string, current bool) {
+func wantRunOfExecution(t *testing.T, o client.Object, benchmark string, current bool) {
 	t.Helper()
 	cm, ok := o.(*corev1.ConfigMap)
 	if !ok {

@@ -28,6 +28,10 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
+// pageSize is the number of objects in one answer, as in kubectl get. An API server must answer within a minute, and a busy one
+// takes longer for 10,000.
+const pageSize = 500
+
 const longHelp = `List CephBenchmarks and CephTuningSweeps: their progress, their outcomes, and whether all
 settings of Ceph are restored.
 
@@ -148,23 +152,26 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	}
 	var all []client.Object
 	for _, kind := range o.kinds {
-		page := kind.NewList()
-		switch err := c.List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); {
-		case meta.IsNoMatchError(err):
-			return nil, object.Unknown(kind)
-		case err != nil:
-			return nil, fmt.Errorf("listing %s: %w", kind.Plural, err)
-		}
-		err := meta.EachListItem(page, func(item runtime.Object) error {
-			found, ok := item.(client.Object)
-			if !ok {
-				return fmt.Errorf("got a %T", item)
+		for next, more := "", true; more; more = next != "" {
+			page := kind.NewList()
+			switch err := c.List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}, client.Limit(pageSize), client.Continue(next)); {
+			case meta.IsNoMatchError(err):
+				return nil, object.Unknown(kind)
+			case err != nil:
+				return nil, fmt.Errorf("listing %s: %w", kind.Plural, err)
 			}
-			all = append(all, found)
-			return nil
-		})
-		if err != nil {
-			return nil, err
+			next = page.GetContinue()
+			err := meta.EachListItem(page, func(item runtime.Object) error {
+				found, ok := item.(client.Object)
+				if !ok {
+					return fmt.Errorf("got a %T", item)
+				}
+				all = append(all, found)
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b client.Object) int {

@@ -208,7 +208,7 @@ func fromFile(path string, stdin io.Reader) (source, error) {
 			input.benchmarks = append(input.benchmarks, item)
 		case *corev1.ConfigMap:
 			maps = append(maps, *item)
-			if b, ok := input.object.(*v1alpha1.CephBenchmark); ok && item.Labels[archive.LabelSession] == archive.Session(b) {
+			if b, ok := input.object.(*v1alpha1.CephBenchmark); ok && item.Labels[archive.LabelExecution] == archive.Execution(b) {
 				kept = append(kept, *item)
 			}
 		}

@@ -21,10 +21,10 @@ import (
 // sweepPage is the number of a sweep's benchmarks in one answer of the API server. Each has a few KiB.
 const sweepPage = 100
 
-// findings holds the requested runs of one session, sorted by number.
+// findings holds the requested runs of one execution, sorted by number.
 type findings struct {
 	benchmark *v1alpha1.CephBenchmark
-	// current says that the runs belong to the session in status.
+	// current says that the runs belong to the execution in status.
 	current bool
 	runs    []*archive.Run
 }
@@ -45,7 +45,7 @@ func (o *options) find(ctx context.Context, reader client.Reader, benchmark *v1a
 		}
 	}
 	for _, cm := range maps {
-		f.current = cm.Labels[archive.LabelSession] == archive.Session(f.benchmark)
+		f.current = cm.Labels[archive.LabelExecution] == archive.Execution(f.benchmark)
 	}
 	if len(f.runs) == 0 {
 		return nil, o.nothing(f.benchmark, len(all))
@@ -53,8 +53,8 @@ func (o *options) find(ctx context.Context, reader client.Reader, benchmark *v1a
 	return f, nil
 }
 
-// Runs returns the kept runs of a benchmark, sorted by number. They are from the session in status or,
-// with a run ID, from the latest session of that ID. The list may be empty.
+// Runs returns the kept runs of a benchmark, sorted by number. They are from the execution in status or,
+// with a run ID, from the latest execution of that ID. The list may be empty.
 func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]*archive.Run, error) {
 	maps, err := Kept(ctx, reader, benchmark, runID)
 	if err != nil {
@@ -94,34 +94,34 @@ func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephT
 	return all, nil
 }
 
-// Kept returns the ConfigMaps of one session: the session in status or, with a run ID, the latest session of that ID.
+// Kept returns the ConfigMaps of one execution: the execution in status or, with a run ID, the latest execution of that ID.
 func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]corev1.ConfigMap, error) {
 	labels := archive.Labels(benchmark.Name)
 	if runID == "" {
-		labels[archive.LabelSession] = archive.Session(benchmark)
+		labels[archive.LabelExecution] = archive.Execution(benchmark)
 	} else {
 		labels[archive.LabelRunID] = runID
 	}
 	maps, err := listMaps(ctx, reader, benchmark, labels)
-	return latestSession(maps), err
+	return latestExecution(maps), err
 }
 
-// KeptSessions returns the ConfigMaps with the runs of all sessions that are kept.
-func KeptSessions(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
+// KeptExecutions returns the ConfigMaps with the runs of all executions that are kept.
+func KeptExecutions(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
 	return listMaps(ctx, reader, benchmark, archive.Labels(benchmark.Name))
 }
 
-// InSession returns those of the given ConfigMaps that belong to one session: the session in status or,
-// with a run ID, the latest session of that ID.
-func InSession(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.ConfigMap) []corev1.ConfigMap {
-	label, value := archive.LabelSession, archive.Session(benchmark)
+// InExecution returns those of the given ConfigMaps that belong to one execution: the execution in status or,
+// with a run ID, the latest execution of that ID.
+func InExecution(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.ConfigMap) []corev1.ConfigMap {
+	label, value := archive.LabelExecution, archive.Execution(benchmark)
 	if runID != "" {
 		label, value = archive.LabelRunID, runID
 	}
-	return latestSession(slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[label] != value }))
+	return latestExecution(slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[label] != value }))
 }
 
-// Read reads a benchmark's runs in ConfigMaps, sorted by number. It leaves out a ConfigMap of the session in status that
+// Read reads a benchmark's runs in ConfigMaps, sorted by number. It leaves out a ConfigMap of the execution in status that
 // status does not record: another user has written it. If status records other results than a ConfigMap has, the
 // run is invalid.
 func Read(benchmark *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) ([]*archive.Run, error) {
@@ -180,12 +180,12 @@ func controlled(ctx context.Context, reader client.Reader, owner client.Object, 
 	return all, nil
 }
 
-func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
+func latestExecution(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	if len(maps) == 0 {
 		return nil
 	}
-	latest := slices.MinFunc(maps, func(a, b corev1.ConfigMap) int { return archive.CompareAge(&a, &b) }).Labels[archive.LabelSession]
-	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
+	latest := slices.MinFunc(maps, func(a, b corev1.ConfigMap) int { return archive.CompareAge(&a, &b) }).Labels[archive.LabelExecution]
+	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelExecution] != latest })
 }
 
 // nothing returns an error that says why there is no run to show. The parameter runs is the number of runs

@@ -256,7 +256,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		Namespace: "bench", Name: "damaged", Labels: archive.Labels("nightly"),
 		OwnerReferences: []metav1.OwnerReference{{UID: "4f9c", Controller: new(true)}},
 	}}
-	damaged.Labels[archive.LabelSession] = archive.Session(nightly())
+	damaged.Labels[archive.LabelExecution] = archive.Execution(nightly())
 	for name, c := range map[string]struct {
 		reader client.WithWatch
 		want   string

@@ -17,8 +17,8 @@ func BackgroundJobOf(j Spec) *batchv1.Job {
 	j.Spec.OtherTargets = nil
 	clients := &j.Spec.Template.Clients
 	clients.Count, clients.Spread, clients.Nodes, clients.Resources = 1, v1alpha1.SpreadNone, spec.Nodes, spec.Resources
-	session := j.Session.Name
-	j.Session = j.Session.Background()
+	execution := j.Execution.Name
+	j.Execution = j.Execution.Background()
 	job := JobOf(j)
 	pod := &job.Spec.Template
 	for _, labels := range []map[string]string{job.Labels, pod.Labels} {
@@ -32,7 +32,7 @@ func BackgroundJobOf(j Spec) *batchv1.Job {
 			Weight: 100,
 			PodAffinityTerm: corev1.PodAffinityTerm{
 				TopologyKey:   corev1.LabelHostname,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: session}},
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelExecution: execution}},
 			},
 		}},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Input is the input that a session's Job stores in annotations. It stays the same even if the
+// Input is the input that an execution's Job stores in annotations. It stays the same even if the
 // benchmark or the cluster changes later.
 type Input struct {
 	// Spec is the spec from which the Job is made. MakeJob sets it.

@@ -1,5 +1,5 @@
 // Package clientjob defines the Job, the Secret and the pods of a benchmark's clients: their names,
-// their keys, and the signed annotations in which a Job stores the input of its session. A Maker
+// their keys, and the signed annotations in which a Job stores the input of its execution. A Maker
 // creates, changes and removes Jobs and their Secrets; everything else is pure.
 package clientjob
 
@@ -23,19 +23,21 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// LabelSession marks the objects of one session.
-const LabelSession = "cephtune.dev/session"
+// LabelExecution marks the objects of one execution. Its key has the word of earlier versions, whose objects a manager
+// must find.
+const LabelExecution = "cephtune.dev/session"
 
 // These are paths in the pods of benchmarks.
 const (
 	runnerPath = "/cephtune/runner"
 	workPath   = "/cephtune/work"
 	secretPath = "/etc/ceph" //nolint:gosec // This is a directory, not a secret.
-	keyFile    = secretPath + "/" + SessionKey
+	keyFile    = secretPath + "/" + ExecutionKey
 )
 
-// SessionKey is the entry of the Secret with the key that the manager shares with the runners.
-const SessionKey = "session.key"
+// ExecutionKey is the entry of the Secret with the key that the manager shares with the runners.
+// Secrets of earlier versions have the same one.
+const ExecutionKey = "session.key"
 
 // digestFlag is the runner's flag for the digest of the Secret's files.
 const digestFlag = "--files-digest="
@@ -48,12 +50,12 @@ const jobStays = 7 * 24 * time.Hour
 // nonRoot is the ID of the pods' user and of their group, to which volumes belong.
 const nonRoot int64 = 65532
 
-// Labels returns the labels of the session's objects.
-func Labels(s Session) map[string]string {
+// Labels returns the labels of the execution's objects.
+func Labels(s Execution) map[string]string {
 	return map[string]string{
 		settings.LabelManagedBy: settings.ManagedBy,
 		settings.LabelComponent: settings.ComponentBenchmark,
-		LabelSession:            s.Name,
+		LabelExecution:          s.Name,
 	}
 }
 
@@ -61,7 +63,7 @@ func Labels(s Session) map[string]string {
 func SecretOf(j Spec, files map[string][]byte) *corev1.Secret {
 	yes := true
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: j.Benchmark.Namespace, Name: j.Secret, Labels: Labels(j.Session)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: j.Benchmark.Namespace, Name: j.Secret, Labels: Labels(j.Execution)},
 		Immutable:  &yes,
 		Data:       files,
 	}
@@ -83,11 +85,11 @@ func SecretIn(job *batchv1.Job) (name, digest string) {
 	return name, digest
 }
 
-// Spec holds the input from which the Job of a session is made.
+// Spec holds the input from which the Job of an execution is made.
 type Spec struct {
 	Benchmark *v1alpha1.CephBenchmark
 	Spec      v1alpha1.CephBenchmarkSpec
-	Session   Session
+	Execution Execution
 	Images    settings.Images
 	Pods      settings.Pods
 	Script    *workload.Script
@@ -106,9 +108,9 @@ func JobOf(j Spec) *batchv1.Job {
 	indexed, none := batchv1.IndexedCompletion, int32(0)
 	whenFailed := batchv1.Failed
 	deadline := int64(math.Ceil(j.Script.Deadline(j.Spec).Seconds()))
-	labels := Labels(j.Session)
+	labels := Labels(j.Execution)
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: j.Benchmark.Namespace, Name: j.Session.Name, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: j.Benchmark.Namespace, Name: j.Execution.Name, Labels: labels},
 		Spec: batchv1.JobSpec{
 			CompletionMode:          &indexed,
 			Completions:             &count,
@@ -165,8 +167,8 @@ func (j Spec) podSpec() corev1.PodSpec {
 		ImagePullSecrets:              pullSecrets(j.Images.PullSecrets),
 		NodeSelector:                  nodeSelector,
 		Tolerations:                   tolerations,
-		TopologySpreadConstraints:     spread(clients.Spread, j.Session),
-		Affinity:                      affinity(clients, j.Session),
+		TopologySpreadConstraints:     spread(clients.Spread, j.Execution),
+		Affinity:                      affinity(clients, j.Execution),
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot: yes(), RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -251,7 +253,7 @@ func (j Spec) volumes() []corev1.Volume {
 	}
 	for number, target := range j.Spec.Targets() {
 		if claim := target.PersistentVolumeClaim; claim != nil {
-			volumes = append(volumes, corev1.Volume{Name: claimName(number), VolumeSource: claimOf(*claim, Labels(j.Session))})
+			volumes = append(volumes, corev1.Volume{Name: claimName(number), VolumeSource: claimOf(*claim, Labels(j.Execution))})
 		}
 	}
 	return volumes
@@ -281,7 +283,7 @@ func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]strin
 
 // spread returns the constraint that distributes clients over nodes as evenly as resources permit; nil
 // unless clients.spread is Preferred.
-func spread(policy v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
+func spread(policy v1alpha1.Spread, s Execution) []corev1.TopologySpreadConstraint {
 	if policy != v1alpha1.SpreadPreferred {
 		return nil
 	}
@@ -289,13 +291,13 @@ func spread(policy v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: s.Name}},
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{LabelExecution: s.Name}},
 	}}
 }
 
 // affinity restricts clients to the requested nodes, and separates the clients if clients.spread
 // requires that.
-func affinity(clients v1alpha1.Clients, s Session) *corev1.Affinity {
+func affinity(clients v1alpha1.Clients, s Execution) *corev1.Affinity {
 	a := &corev1.Affinity{NodeAffinity: onNodes(clients.Nodes), PodAntiAffinity: apart(clients.Spread, s)}
 	if a.NodeAffinity == nil && a.PodAntiAffinity == nil {
 		return nil
@@ -320,14 +322,14 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 
 // apart returns the rule that each client needs a separate node; nil unless clients.spread is Required.
 // A client for which no such node exists is not scheduled.
-func apart(policy v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
+func apart(policy v1alpha1.Spread, s Execution) *corev1.PodAntiAffinity {
 	if policy != v1alpha1.SpreadRequired {
 		return nil
 	}
 	return &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			TopologyKey:   corev1.LabelHostname,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: s.Name}},
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelExecution: s.Name}},
 		}},
 	}
 }

@@ -27,7 +27,7 @@ func clientsOn(target v1alpha1.Target) Spec {
 		Resources:    v1alpha1.ClientResources{CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi")},
 	}}}
 	return Spec{
-		Benchmark: &v1alpha1.CephBenchmark{}, Spec: spec, Session: Session{Name: "cephtune-0123456789"}, Script: &workload.Script{},
+		Benchmark: &v1alpha1.CephBenchmark{}, Spec: spec, Execution: Execution{Name: "cephtune-0123456789"}, Script: &workload.Script{},
 		Images: settings.Images{Tools: "tools", Runner: "runner", PullPolicy: "Always", PullSecrets: []string{"pull"}},
 		Pods: settings.Pods{
 			PriorityClassName: "low",
@@ -103,21 +103,21 @@ func TestNodesOfClientsAreTheirOwnOrThoseOfTheOperatorConfig(t *testing.T) {
 // A user cannot override the labels by which the NetworkPolicy and the manager know pods.
 func TestLabelsOfClientsAreOurs(t *testing.T) {
 	j := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
-	maps.Copy(j.Pods.Labels, map[string]string{settings.LabelManagedBy: "me", settings.LabelComponent: "mine", LabelSession: "s"})
+	maps.Copy(j.Pods.Labels, map[string]string{settings.LabelManagedBy: "me", settings.LabelComponent: "mine", LabelExecution: "s"})
 	got := JobOf(j).Spec.Template.Labels
-	want := Labels(j.Session)
+	want := Labels(j.Execution)
 	want["team"] = "storage"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// Names of sessions are short. If someone finds a run ID that results in another session's name,
+// Names of executions are short. If someone finds a run ID that results in another execution's name,
 // they still do not have its key.
 func TestKeysDoNotFollowFromNames(t *testing.T) {
 	master := make([]byte, 32)
 	known := map[string]string{}
-	for name, s := range map[string]Session{
+	for name, s := range map[string]Execution{
 		"one": {Name: "cephtune-0123456789", UID: "u", RunID: "1"}, "another run": {Name: "cephtune-0123456789", UID: "u", RunID: "2"},
 		"another benchmark": {Name: "cephtune-0123456789", UID: "v", RunID: "1"},
 	} {
@@ -155,7 +155,7 @@ func TestClientsRunOnTheNodesThatWereNamed(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := affinity(tc.clients, Session{Name: "s"})
+			got := affinity(tc.clients, Execution{Name: "s"})
 			if got == nil {
 				got = &corev1.Affinity{}
 			}

@@ -14,17 +14,17 @@ import (
 	"github.com/cephtune/cephtune/internal/signature"
 )
 
-// Maker creates, suspends and removes the Jobs and Secrets of sessions.
+// Maker creates, suspends and removes the Jobs and Secrets of executions.
 type Maker struct {
 	Client client.Client
-	// MasterKey is the secret from which the keys of sessions and of signatures are derived.
+	// MasterKey is the secret from which the keys of executions and of signatures are derived.
 	MasterKey []byte
 }
 
 // Files returns the files of the clients' Secret: how to reach Ceph, and the key that authenticates the manager.
-func (m Maker) Files(s Session, conf, keyring string) (map[string][]byte, error) {
+func (m Maker) Files(s Execution, conf, keyring string) (map[string][]byte, error) {
 	key, err := s.Key(m.MasterKey)
-	return map[string][]byte{rook.ConfFile: []byte(conf), rook.KeyringFile: []byte(keyring), SessionKey: key}, err
+	return map[string][]byte{rook.ConfFile: []byte(conf), rook.KeyringFile: []byte(keyring), ExecutionKey: key}, err
 }
 
 // MakeJob creates the Job of the clients, with its signed input. Each call needs another nonce in status: so
@@ -36,7 +36,7 @@ func (m Maker) MakeJob(ctx context.Context, j Spec, in Input) (*batchv1.Job, err
 	if job.Annotations, err = in.annotations(); err != nil {
 		return nil, err
 	}
-	statement, err := clientsStatement(j.Benchmark, j.Session, job)
+	statement, err := clientsStatement(j.Benchmark, j.Execution, job)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (m Maker) MakeBackground(ctx context.Context, j Spec, clients *batchv1.Job)
 }
 
 // Suspend makes Kubernetes end the pods of a Job. The Job itself stays, because it holds the
-// session's input.
+// execution's input.
 func (m Maker) Suspend(ctx context.Context, job *batchv1.Job) error {
 	if job.Spec.Suspend != nil && *job.Spec.Suspend {
 		return nil

@@ -37,17 +37,17 @@ func makerOf(t *testing.T) Maker {
 	return Maker{Client: c, MasterKey: []byte("0123456789abcdef0123456789abcdef")}
 }
 
-// specOf returns the input of a session with one client and a background load.
+// specOf returns the input of an execution with one client and a background load.
 func specOf() Spec {
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
 	b.Spec.Repetitions = 3
 	b.Spec.Template.Clients.Count = 1
 	b.Spec.Template.BackgroundLoad = &v1alpha1.BackgroundLoad{}
 	b.Status.Clients = &v1alpha1.BenchmarkClients{Nonce: "nonce"}
-	return Spec{Benchmark: b, Spec: b.Spec, Session: SessionOf("u", "1"), Script: &workload.Script{}}
+	return Spec{Benchmark: b, Spec: b.Spec, Execution: ExecutionOf("u", "1"), Script: &workload.Script{}}
 }
 
-func TestInputOfASessionIsReadBack(t *testing.T) {
+func TestInputOfAExecutionIsReadBack(t *testing.T) {
 	m, j := makerOf(t), specOf()
 	in := Input{DatasetBytes: 1 << 30, RoomBytes: 5, OSDs: []int{3, 1}}
 	job, err := m.MakeJob(t.Context(), j, in)
@@ -64,11 +64,11 @@ func TestInputOfASessionIsReadBack(t *testing.T) {
 
 func TestSecretOfTheClients(t *testing.T) {
 	m, j := makerOf(t), specOf()
-	files, err := m.Files(j.Session, "conf", "keyring")
+	files, err := m.Files(j.Execution, "conf", "keyring")
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Secret, j.Digest = SecretName(j.Session, "nonce"), runner.FilesDigest(files)
+	j.Secret, j.Digest = SecretName(j.Execution, "nonce"), runner.FilesDigest(files)
 	job, err := m.MakeJob(t.Context(), j, Input{})
 	if err != nil {
 		t.Fatal(err)
@@ -82,11 +82,11 @@ func TestSecretOfTheClients(t *testing.T) {
 		}
 	}
 	secret := &corev1.Secret{}
-	if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Session.Name + "-nonce"}, secret); err != nil {
+	if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Execution.Name + "-nonce"}, secret); err != nil {
 		t.Fatal(err)
 	}
-	if len(secret.Data[SessionKey]) != runner.KeyBytes || !metav1.IsControlledBy(secret, job) {
-		t.Errorf("Secret %s: a key of %d bytes, owners %v", secret.Name, len(secret.Data[SessionKey]), secret.OwnerReferences)
+	if len(secret.Data[ExecutionKey]) != runner.KeyBytes || !metav1.IsControlledBy(secret, job) {
+		t.Errorf("Secret %s: a key of %d bytes, owners %v", secret.Name, len(secret.Data[ExecutionKey]), secret.OwnerReferences)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/signature"
 )
 
-// These are annotations of the Job. Together they store the input of the session.
+// These are annotations of the Job. Together they store the input of the execution.
 const (
 	// AnnotationSpec is the spec, and AnnotationDataset is how many bytes each client prefills.
 	AnnotationSpec    = "cephtune.dev/spec"
@@ -49,7 +49,7 @@ const (
 	forBackground = "background load of a benchmark"
 )
 
-// Origin says who made a Job that has the name of a session's Job.
+// Origin says who made a Job that has the name of an execution's Job.
 type Origin struct {
 	// Ours says that the manager made the Job, so a teardown removes it.
 	Ours bool
@@ -74,7 +74,7 @@ func (m Mismatch) Matches() bool { return m == Match }
 // Origin says who made the Job of the clients. The signature proves that the manager wrote the annotations.
 // Users can copy it to another Job, so only the UID proves that the manager made the pods' template: made is the
 // recorded UID, or "".
-func (m Maker) Origin(b *v1alpha1.CephBenchmark, s Session, job *batchv1.Job, made types.UID) (Origin, error) {
+func (m Maker) Origin(b *v1alpha1.CephBenchmark, s Execution, job *batchv1.Job, made types.UID) (Origin, error) {
 	genuine, err := m.signed(b, s, job)
 	if err != nil {
 		return Origin{}, err
@@ -119,7 +119,7 @@ func foreign(job *batchv1.Job) Mismatch {
 	return Mismatch(fmt.Sprintf("Job %s has the name that this benchmark needs, but is not the operator's. Remove the Job, and change runID to run again.", job.Name))
 }
 
-// nonceOf returns the nonce in status; "" if the version before began the session.
+// nonceOf returns the nonce in status; "" if the version before began the execution.
 func nonceOf(b *v1alpha1.CephBenchmark) string {
 	if b.Status.Clients == nil {
 		return ""
@@ -128,7 +128,7 @@ func nonceOf(b *v1alpha1.CephBenchmark) string {
 }
 
 // signed reports whether the annotations of a Job are those that the manager wrote.
-func (m Maker) signed(b *v1alpha1.CephBenchmark, s Session, job *batchv1.Job) (bool, error) {
+func (m Maker) signed(b *v1alpha1.CephBenchmark, s Execution, job *batchv1.Job) (bool, error) {
 	if nonceOf(b) == "" {
 		return s.sealedBefore(m.MasterKey, job)
 	}
@@ -140,7 +140,7 @@ func (m Maker) signed(b *v1alpha1.CephBenchmark, s Session, job *batchv1.Job) (b
 }
 
 // clientsStatement returns what the signature of the clients' Job covers.
-func clientsStatement(b *v1alpha1.CephBenchmark, s Session, job *batchv1.Job) (signature.Statement, error) {
+func clientsStatement(b *v1alpha1.CephBenchmark, s Execution, job *batchv1.Job) (signature.Statement, error) {
 	digest, err := signature.Digest(input(job))
 	return signature.Statement{
 		Purpose: forClients, Owner: b.UID, Namespace: job.Namespace, Name: job.Name, Nonce: nonceOf(b),
@@ -157,7 +157,7 @@ func backgroundStatement(b *v1alpha1.CephBenchmark, clients, job *batchv1.Job) s
 	}
 }
 
-// input returns the annotations that store the input of a session. annotationUnreachable is not among them:
+// input returns the annotations that store the input of an execution. annotationUnreachable is not among them:
 // the version before set it later, and a user who can forge it can delete the Job as well.
 func input(job *batchv1.Job) map[string]string {
 	values := map[string]string{} // A missing annotation differs from an empty one.
@@ -171,7 +171,7 @@ func input(job *batchv1.Job) map[string]string {
 
 // sealedBefore reports whether the version before this one wrote the annotations of a Job, which an upgrade
 // finds in the cluster.
-func (s Session) sealedBefore(master []byte, job *batchv1.Job) (bool, error) {
+func (s Execution) sealedBefore(master []byte, job *batchv1.Job) (bool, error) {
 	key, err := s.derive(master, "seal")
 	if err != nil {
 		return false, err

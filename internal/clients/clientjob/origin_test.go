@@ -57,7 +57,7 @@ func TestOriginOfAJob(t *testing.T) {
 		"a copy, before":                     {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.UID = "copy" }, "", unrecorded},
 		"not recorded":                       {want: unrecorded},
 		"made with an earlier nonce":         {func(_ *Maker, j *Spec, _ *batchv1.Job) { j.Benchmark.Status.Clients.Nonce = "next" }, "", notOurs},
-		"of another run":                     {func(_ *Maker, j *Spec, _ *batchv1.Job) { j.Session.RunID = "2" }, "", notOurs},
+		"of another run":                     {func(_ *Maker, j *Spec, _ *batchv1.Job) { j.Execution.RunID = "2" }, "", notOurs},
 		"of another benchmark":               {func(_ *Maker, j *Spec, _ *batchv1.Job) { j.Benchmark.UID = "v" }, "", notOurs},
 		"unsigned": {func(_ *Maker, j *Spec, job *batchv1.Job) {
 			job.Annotations = nil
@@ -74,7 +74,7 @@ func TestOriginOfAJob(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&m, &j, job)
 			}
-			got, err := m.Origin(j.Benchmark, j.Session, job, c.made)
+			got, err := m.Origin(j.Benchmark, j.Execution, job, c.made)
 			wantOrigin(t, got, err, c.want)
 		})
 	}
@@ -91,14 +91,14 @@ func TestAClientOfTheVersionBeforeThatWorksAlone(t *testing.T) {
 		t.Error("a client of this version works alone")
 	}
 	job.UID, job.Annotations[annotationAlone] = "made", "1"
-	statement, err := clientsStatement(j.Benchmark, j.Session, job)
+	statement, err := clientsStatement(j.Benchmark, j.Execution, job)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if job.Annotations[signature.Annotation], err = statement.Sign(m.MasterKey); err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Origin(j.Benchmark, j.Session, job, "made")
+	got, err := m.Origin(j.Benchmark, j.Execution, job, "made")
 	wantOrigin(t, got, err, ours)
 	if !WorksAlone(job) {
 		t.Error("the client does not work alone")
@@ -121,7 +121,7 @@ func TestOriginOfTheBackgroundJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, j := makerOf(t), specOf()
-			clients := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: j.Session.Name, UID: "clients"}}
+			clients := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: j.Execution.Name, UID: "clients"}}
 			if _, err := m.MakeBackground(t.Context(), j, clients); err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestAJobOfTheVersionBefore(t *testing.T) {
 	m.MasterKey, j.Benchmark.Status.Clients = make([]byte, 32), nil
 	made := func() *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "bench", Name: j.Session.Name, UID: "made",
+			Namespace: "bench", Name: j.Execution.Name, UID: "made",
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j.Benchmark, v1alpha1.GroupVersion.WithKind("CephBenchmark"))},
 			Annotations: map[string]string{
 				AnnotationSpec: "{}", AnnotationDataset: "7", AnnotationRoom: "8", AnnotationOSDs: "1,2",
@@ -153,7 +153,7 @@ func TestAJobOfTheVersionBefore(t *testing.T) {
 			},
 		}}
 	}
-	key, err := j.Session.Key(m.MasterKey)
+	key, err := j.Execution.Key(m.MasterKey)
 	if got := hex.EncodeToString(key); err != nil || got != "c80b2d65f546c1b4fba0142b2ed53637f488f4c8a49fa49921196f7fc7af4eec" {
 		t.Errorf("the key of its runners is %s, %v", got, err)
 	}
@@ -170,11 +170,11 @@ func TestAJobOfTheVersionBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := made()
 			c.edit(job)
-			got, err := m.Origin(j.Benchmark, j.Session, job, c.made)
+			got, err := m.Origin(j.Benchmark, j.Execution, job, c.made)
 			wantOrigin(t, got, err, c.want)
 		})
 	}
 	j.Benchmark.Status.Clients = &v1alpha1.BenchmarkClients{Nonce: "n"}
-	got, err := m.Origin(j.Benchmark, j.Session, made(), "")
-	wantOrigin(t, got, err, notOurs) // In a session of this version, such a Job is a copy from an earlier session.
+	got, err := m.Origin(j.Benchmark, j.Execution, made(), "")
+	wantOrigin(t, got, err, notOurs) // In an execution of this version, such a Job is a copy from an earlier execution.
 }

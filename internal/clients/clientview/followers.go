@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Followers follow the runners of a session by long polls. They call the function news when a runner reports
+// Followers follow the runners of an execution by long polls. They call the function news when a runner reports
 // something new, stops answering, or answers again. Runners may be hostile, so both polls and calls of news have a
 // rate. Followers are safe for concurrent use.
 type Followers struct {

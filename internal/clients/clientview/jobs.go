@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/pages"
 )
 
-// Jobs reads the Jobs of sessions, their pods, and Kubernetes' warnings about them.
+// Jobs reads the Jobs of executions, their pods, and Kubernetes' warnings about them.
 type Jobs struct {
 	Client client.Reader // from a cache
 	Reader client.Reader // without a cache
@@ -62,7 +62,7 @@ func (j Jobs) PodsNamed(ctx context.Context, namespace string, jobs ...string) (
 	var all []corev1.Pod
 	for _, job := range jobs {
 		var pods corev1.PodList
-		if err := j.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{clientjob.LabelSession: job}); err != nil {
+		if err := j.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{clientjob.LabelExecution: job}); err != nil {
 			return nil, fmt.Errorf("list the pods of Job %s: %w", job, err)
 		}
 		all = append(all, pods.Items...)

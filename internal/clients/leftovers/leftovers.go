@@ -1,6 +1,6 @@
-// Package leftovers removes images and objects that the clients of a session have left in pools that
-// outlast the session. The clients have already tried to remove this data themselves, unless they are lost or
-// have failed. If OSDs are full, the package also removes objects from the session's own scratch pool. It
+// Package leftovers removes images and objects that the clients of an execution have left in pools that
+// outlast the execution. The clients have already tried to remove this data themselves, unless they are lost or
+// have failed. If OSDs are full, the package also removes objects from the execution's own scratch pool. It
 // changes only Ceph, and each of its calls can be repeated.
 package leftovers
 
@@ -33,33 +33,33 @@ type Ceph interface {
 	RemoveObjects(ctx context.Context, connection ceph.Connection, pool, namespace string, objects []string) error
 }
 
-// Leftovers says where a session may have left something.
+// Leftovers says where an execution may have left something.
 type Leftovers struct {
-	// Session is the prefix of the names of the session's images. In the default namespace, the names of its
-	// objects begin with place.ObjectPrefix and then Session.
-	Session string
-	// ImagePools are the pools that outlast the session and may have its images. Target is the existing
-	// pool that the session loads, or "". The clients' key always permits Target, but maybe not the other
+	// Execution is the prefix of the names of the execution's images. In the default namespace, the names of its
+	// objects begin with place.ObjectPrefix and then Execution.
+	Execution string
+	// ImagePools are the pools that outlast the execution and may have its images. Target is the existing
+	// pool that the execution loads, or "". The clients' key always permits Target, but maybe not the other
 	// pools.
 	ImagePools []string
 	Target     string
-	// ObjectPool is the pool of the data; "" for a claim. Lasts says that ObjectPool outlasts the session.
+	// ObjectPool is the pool of the data; "" for a claim. Lasts says that ObjectPool outlasts the execution.
 	ObjectPool string
 	Lasts      bool
 	// Script has the tasks of the clients; nil if they are unknown.
 	Script *workload.Script
-	// Unremembered says that the spec of the session is lost. Then the default namespace of ObjectPool may
-	// have objects of the session.
+	// Unremembered says that the spec of the execution is lost. Then the default namespace of ObjectPool may
+	// have objects of the execution.
 	Unremembered bool
 }
 
 // Remove removes one image, or at most ObjectsAtOnce objects of a RADOS namespace, from the pools that
-// outlast the session. Repeat the call until it returns Done.
+// outlast the execution. Repeat the call until it returns Done.
 func (l Leftovers) Remove(ctx context.Context, c Ceph, connection ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
 	for _, pool := range l.ImagePools {
-		waits, err := scratchpool.RemoveImages(ctx, c, connection, pool, l.Session)
+		waits, err := scratchpool.RemoveImages(ctx, c, connection, pool, l.Execution)
 		if isDenied(err) && pool != l.Target {
 			continue // The clients use the same key, so they cannot have created images there.
 		}
@@ -73,7 +73,7 @@ func (l Leftovers) Remove(ctx context.Context, c Ceph, connection ceph.Connectio
 	return l.removeObjects(ctx, c, connection)
 }
 
-// RemoveObjects removes at most ObjectsAtOnce of the session's objects from the pool of its data. Repeat
+// RemoveObjects removes at most ObjectsAtOnce of the execution's objects from the pool of its data. Repeat
 // the call until it returns Done.
 func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, connection ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
@@ -81,7 +81,7 @@ func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, connection ceph.Co
 	return l.removeObjects(ctx, c, connection)
 }
 
-// removeObjects removes at most ObjectsAtOnce of the session's objects that are not part of an image.
+// removeObjects removes at most ObjectsAtOnce of the execution's objects that are not part of an image.
 func (l Leftovers) removeObjects(ctx context.Context, c Ceph, connection ceph.Connection) (reconcile.Wait, error) {
 	if l.ObjectPool == "" {
 		return reconcile.Done, nil
@@ -98,7 +98,7 @@ func (l Leftovers) removeObjects(ctx context.Context, c Ceph, connection ceph.Co
 	if !inDefault {
 		return reconcile.Done, nil
 	}
-	return removeSome(ctx, c, connection, l.ObjectPool, "", place.ObjectPrefix+l.Session)
+	return removeSome(ctx, c, connection, l.ObjectPool, "", place.ObjectPrefix+l.Execution)
 }
 
 // traces returns the RADOS namespaces in which the clients and the background load may have left objects.

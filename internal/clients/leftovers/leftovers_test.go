@@ -54,7 +54,7 @@ type inNamespace struct{ engine.Load }
 func (inNamespace) Namespaces(p place.Place) []string { return []string{p.Namespace} }
 
 func TestRemove(t *testing.T) {
-	const session = "cephtune-1"
+	const execution = "cephtune-1"
 	script := &workload.Script{Places: []place.Place{{Namespace: "cephtune-1-0"}}, Phases: []workload.Phase{{Load: inNamespace{}}}}
 	for name, c := range map[string]struct {
 		left Leftovers
@@ -81,11 +81,11 @@ func TestRemove(t *testing.T) {
 		"a target that the key does not permit": {left: Leftovers{ImagePools: []string{"closed"}, Target: "closed"}, wantErr: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.left.Session = session
+			c.left.Execution = execution
 			p := &pools{
-				images: map[string][]string{"open": {session + "-0", session + "-1", "cephtune-2-0"}, "closed": {session + "-0"}},
+				images: map[string][]string{"open": {execution + "-0", execution + "-1", "cephtune-2-0"}, "closed": {execution + "-0"}},
 				objects: map[string][]string{
-					"open/": {place.ObjectPrefix + session + "-0", "theirs"}, "open/cephtune-1-0": slices.Repeat([]string{"a"}, ObjectsAtOnce/2*3),
+					"open/": {place.ObjectPrefix + execution + "-0", "theirs"}, "open/cephtune-1-0": slices.Repeat([]string{"a"}, ObjectsAtOnce/2*3),
 				},
 				denied: []string{"closed"},
 			}

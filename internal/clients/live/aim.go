@@ -23,7 +23,7 @@ type Window struct {
 
 // Aim makes all clients of a benchmark's first run continue a phase in a window, and returns when their engines run. The
 // error wraps [ErrNotMeasuring] if this process does not poll all clients, or has not started the phase.
-func (l *Sessions) Aim(ctx context.Context, benchmark types.NamespacedName, clients int, w Window) error {
+func (l *Executions) Aim(ctx context.Context, benchmark types.NamespacedName, clients int, w Window) error {
 	all, s := l.clientsOf(benchmark, clients), (*workload.Script)(nil)
 	if followed, ok := l.Followed(benchmark); ok {
 		s = followed.noted()

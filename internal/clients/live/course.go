@@ -26,7 +26,7 @@ const coursesAtATime = 4
 // Course calls the function take with the rows, one a second, of each client in a phase of a benchmark's first run. It
 // makes one call at a time. The first row of client i is the one with the number from[i]; numbers count from 0. The
 // error wraps [ErrNotMeasuring] if this process does not poll all clients, or if a client has not begun the phase.
-func (l *Sessions) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, first []int, take func(client int, course runner.Course) error) error {
+func (l *Executions) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, first []int, take func(client int, course runner.Course) error) error {
 	clients := l.clientsOf(benchmark, len(first))
 	if clients == nil {
 		return fmt.Errorf("phase %s of benchmark %s: %w", phase, benchmark, ErrNotMeasuring)
@@ -54,9 +54,9 @@ func (l *Sessions) Course(ctx context.Context, benchmark types.NamespacedName, p
 	return group.Wait()
 }
 
-// clientsOf returns the clients with the indexes 0 to count-1 of an object's session; nil if this process
+// clientsOf returns the clients with the indexes 0 to count-1 of an object's execution; nil if this process
 // does not poll all of them.
-func (l *Sessions) clientsOf(key types.NamespacedName, count int) []runner.Client {
+func (l *Executions) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	s, ok := l.Followed(key)
 	if !ok {
 		return nil

@@ -1,4 +1,4 @@
-// Package live follows the sessions of benchmarks in this process. It polls their runners and samples the
+// Package live follows the executions of benchmarks in this process. It polls their runners and samples the
 // cluster that they load. News about a runner, and each attempt to take a sample, wake the reconciler, so
 // that no phase waits for the next periodic reconcile.
 package live
@@ -17,52 +17,52 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Sessions holds the sessions that this process follows.
-type Sessions struct {
+// Executions holds the executions that this process follows.
+type Executions struct {
 	dial   clientview.Dial
 	budget *limits.Budget
 	now    func() time.Time
 	wake   func(types.NamespacedName)
 
-	mu       sync.Mutex
-	stopped  bool
-	sessions map[types.NamespacedName]*Session
+	mu         sync.Mutex
+	stopped    bool
+	executions map[types.NamespacedName]*Execution
 }
 
-// New returns Sessions that hold no session yet. Each session has an account of the budget, which may be nil, for what
+// New returns Executions that hold no execution yet. Each execution has an account of the budget, which may be nil, for what
 // its clients report. The function wake requests a reconcile of an object.
-func New(dial clientview.Dial, budget *limits.Budget, now func() time.Time, wake func(types.NamespacedName)) *Sessions {
-	return &Sessions{dial: dial, budget: budget, now: now, wake: wake, sessions: map[types.NamespacedName]*Session{}}
+func New(dial clientview.Dial, budget *limits.Budget, now func() time.Time, wake func(types.NamespacedName)) *Executions {
+	return &Executions{dial: dial, budget: budget, now: now, wake: wake, executions: map[types.NamespacedName]*Execution{}}
 }
 
-// Start implements manager.Runnable. When the manager ends, it stops following all sessions.
-func (l *Sessions) Start(ctx context.Context) error {
+// Start implements manager.Runnable. When the manager ends, it stops following all executions.
+func (l *Executions) Start(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopped = true
-	for key, s := range l.sessions {
+	for key, s := range l.executions {
 		s.stop()
-		delete(l.sessions, key)
+		delete(l.executions, key)
 	}
 	return nil
 }
 
-// Of returns an object's session with the given session ID. If this process does not follow that session yet,
-// Of begins to follow it, and stops following any other session of the object. When the manager has ended, Of
-// returns a session that polls and samples nothing.
-func (l *Sessions) Of(key types.NamespacedName, id string) *Session {
+// Of returns an object's execution with the given execution ID. If this process does not follow that execution yet,
+// Of begins to follow it, and stops following any other execution of the object. When the manager has ended, Of
+// returns an execution that polls and samples nothing.
+func (l *Executions) Of(key types.NamespacedName, id string) *Execution {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, ok := l.sessions[key]
+	s, ok := l.executions[key]
 	if ok && s.id == id {
 		return s
 	}
 	if ok {
 		s.stop()
 	}
-	ctx, stop := context.WithCancel(context.Background()) // The session outlives the caller's context. Start, Forget and Of stop it.
-	s = &Session{
+	ctx, stop := context.WithCancel(context.Background()) // The execution outlives the caller's context. Start, Forget and Of stop it.
+	s = &Execution{
 		id: id, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, Account: l.budget.Open(),
 	}
@@ -71,38 +71,38 @@ func (l *Sessions) Of(key types.NamespacedName, id string) *Session {
 	if l.stopped {
 		s.stop()
 	}
-	l.sessions[key] = s
+	l.executions[key] = s
 	return s
 }
 
-// Followed returns the session that this process follows for an object; false without one.
-func (l *Sessions) Followed(key types.NamespacedName) (*Session, bool) {
+// Followed returns the execution that this process follows for an object; false without one.
+func (l *Executions) Followed(key types.NamespacedName) (*Execution, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, ok := l.sessions[key]
+	s, ok := l.executions[key]
 	return s, ok
 }
 
-// Forget stops following an object's session.
-func (l *Sessions) Forget(key types.NamespacedName) {
+// Forget stops following an object's execution.
+func (l *Executions) Forget(key types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s, ok := l.sessions[key]; ok {
+	if s, ok := l.executions[key]; ok {
 		s.stop()
-		delete(l.sessions, key)
+		delete(l.executions, key)
 	}
 }
 
-// Session is a session that this process follows. Its fields and methods are safe for concurrent use.
-type Session struct {
+// Execution is an execution that this process follows. Its fields and methods are safe for concurrent use.
+type Execution struct {
 	id      string
 	now     func() time.Time
 	wake    func()
-	context context.Context //nolint:containedctx // A session outlasts the call that starts it.
+	context context.Context //nolint:containedctx // An execution outlasts the call that starts it.
 	stop    func()
 
 	Runners *clientview.Followers
-	// Account is charged for what the session keeps of its clients' reports.
+	// Account is charged for what the execution keeps of its clients' reports.
 	Account *limits.Account
 
 	mu     sync.Mutex
@@ -110,15 +110,15 @@ type Session struct {
 	script *workload.Script
 }
 
-// NoteScript notes the script that the session's clients carry out.
-func (s *Session) NoteScript(script *workload.Script) {
+// NoteScript notes the script that the execution's clients carry out.
+func (s *Execution) NoteScript(script *workload.Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = script
 }
 
 // noted returns the script of NoteScript; nil if this process has started no phase.
-func (s *Session) noted() *workload.Script {
+func (s *Execution) noted() *workload.Script {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.script
@@ -126,7 +126,7 @@ func (s *Session) noted() *workload.Script {
 
 // Hurry makes the watch sample the cluster now instead of at the next interval. Before StartWatch, it does
 // nothing.
-func (s *Session) Hurry() {
+func (s *Execution) Hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
@@ -136,7 +136,7 @@ func (s *Session) Hurry() {
 
 // LookBetweenRuns passes its arguments to [clusterwatch.Watch.LookBetweenRuns], which turns the extra
 // observations between runs on or off. Before StartWatch, it does nothing.
-func (s *Session) LookBetweenRuns(between, strays bool) {
+func (s *Execution) LookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
@@ -145,7 +145,7 @@ func (s *Session) LookBetweenRuns(between, strays bool) {
 }
 
 // StartWatch returns the watch that samples the cluster. The first call starts the watch.
-func (s *Session) StartWatch(c ceph.Client, connect clusterwatch.Connect) *clusterwatch.Watch {
+func (s *Execution) StartWatch(c ceph.Client, connect clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {
@@ -156,7 +156,7 @@ func (s *Session) StartWatch(c ceph.Client, connect clusterwatch.Connect) *clust
 }
 
 // LastView returns the watch's present view of the cluster. Before StartWatch, the view is empty.
-func (s *Session) LastView() clusterwatch.View {
+func (s *Execution) LastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {

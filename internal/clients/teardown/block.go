@@ -83,7 +83,7 @@ func (r Remover) blockNew(ctx context.Context, addresses []string, now time.Time
 }
 
 // find returns the addresses of the clients in pods: those of the clients' user at an IP of a pod, or of its node,
-// which Ceph sees if the network masquerades pods. At most this session has clients at work in a Ceph cluster, because
+// which Ceph sees if the network masquerades pods. At most this execution has clients at work in a Ceph cluster, because
 // it has the lock.
 func (b Blocker) find(ctx context.Context, pods []corev1.Pod) ([]string, error) {
 	observer, err := b.Rook.Connection(ctx, b.Cluster, b.Cluster.Identities.Observer)

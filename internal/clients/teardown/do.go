@@ -28,7 +28,7 @@ type Remover struct {
 	Blocks Blocker
 	// Owner is the benchmark.
 	Owner objectref.Ref
-	// RestoreOSDs brings back OSDs that the session has stopped, Prune deletes results beyond the
+	// RestoreOSDs brings back OSDs that the execution has stopped, Prune deletes results beyond the
 	// history limit, and Release releases the lock.
 	RestoreOSDs, Prune, Release func(context.Context) (reconcile.Wait, error)
 }

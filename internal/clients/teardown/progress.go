@@ -2,7 +2,7 @@ package teardown
 
 import "time"
 
-// Progress records those facts about a teardown that cannot be observed. The zero value is for a session
+// Progress records those facts about a teardown that cannot be observed. The zero value is for an execution
 // whose teardown has not begun.
 type Progress struct {
 	// done has the parts that were carried out and are complete.
@@ -18,7 +18,7 @@ type Progress struct {
 	blocked   map[string]bool
 	blockedAt time.Time
 	// JobRemoved says that the teardown has begun to delete the Job. At that time, Ceph has nothing of the
-	// session except the lock, unless the operator cannot reach Ceph.
+	// execution except the lock, unless the operator cannot reach Ceph.
 	JobRemoved bool
 }
 

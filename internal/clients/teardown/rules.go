@@ -1,4 +1,4 @@
-// Package teardown ends the session of a benchmark, and removes everything that the session has made,
+// Package teardown ends the execution of a benchmark, and removes everything that the execution has made,
 // except its results. [Rules] decide on the next part, and a [Remover] carries it out.
 package teardown
 
@@ -25,7 +25,7 @@ const (
 	PartNone Part = ""
 	// PartWait waits for something that should happen by itself.
 	PartWait Part = "Wait"
-	// PartRestoreOSDs brings back OSDs that the session has stopped.
+	// PartRestoreOSDs brings back OSDs that the execution has stopped.
 	PartRestoreOSDs Part = "RestoreOSDs"
 	// PartCancelBackground cancels the background load.
 	PartCancelBackground Part = "CancelBackgroundLoad"
@@ -41,11 +41,11 @@ const (
 	PartSuspend Part = "SuspendJobs"
 	// PartBlock makes Ceph refuse the clients of pods that are stuck: no kubelet confirms their end.
 	PartBlock Part = "BlockClients"
-	// PartLeftovers removes images and objects that clients have left in pools that outlast the session.
+	// PartLeftovers removes images and objects that clients have left in pools that outlast the execution.
 	PartLeftovers Part = "RemoveLeftovers"
 	// PartPool removes the scratch pool.
 	PartPool Part = "RemoveScratchPool"
-	// PartJob removes the Job after the session's data and pools, because the Job stores the session's
+	// PartJob removes the Job after the execution's data and pools, because the Job stores the execution's
 	// spec.
 	PartJob Part = "RemoveJob"
 	// PartPrune deletes results beyond the history limit.
@@ -61,7 +61,7 @@ type Next struct {
 	Waits reconcile.Wait
 }
 
-// Party is a Job of the session with its pods: the clients, or the background load.
+// Party is a Job of the execution with its pods: the clients, or the background load.
 type Party struct {
 	Job     *batchv1.Job
 	Pods    []corev1.Pod
@@ -72,18 +72,18 @@ type Party struct {
 	Cleanup func(client int) []task.Command
 }
 
-// View has the observations of a session that is torn down.
+// View has the observations of an execution that is torn down.
 type View struct {
 	Now time.Time
-	// InCeph says that Ceph may have pools, images, objects or the lock of the session.
+	// InCeph says that Ceph may have pools, images, objects or the lock of the execution.
 	InCeph bool
-	// Clients and Background are the session's Jobs with their pods. Orphans are pods of the session whose Job is gone.
+	// Clients and Background are the execution's Jobs with their pods. Orphans are pods of the execution whose Job is gone.
 	Clients, Background Party
 	Orphans             []corev1.Pod
-	// StopsOSDs says that the session may have stopped OSDs, and OwnsPool that it may have its own scratch
+	// StopsOSDs says that the execution may have stopped OSDs, and OwnsPool that it may have its own scratch
 	// pool. OwnsLock says that the benchmark itself, not its sweep, holds the lock.
 	StopsOSDs, OwnsPool, OwnsLock bool
-	// Leftovers says where the session may have left something.
+	// Leftovers says where the execution may have left something.
 	Leftovers leftovers.Leftovers
 }
 
@@ -152,7 +152,7 @@ func (p Party) cleanUp(failed bool, cancel, clean Next) (Next, bool) {
 
 func isUnfinished(s task.State) bool { return !s.Ended() }
 
-// isLost reports whether a runner of the session does not answer.
+// isLost reports whether a runner of the execution does not answer.
 func (f Facts) isLost() bool { return isLost(f.Clients.Runners) || isLost(f.Background.Runners) }
 
 func isLost(runners map[int]clientview.View) bool {
@@ -176,7 +176,7 @@ func waitForOrphans(f Facts) (Next, bool) {
 		!f.over(f.Ending()) && f.Now.Sub(f.orphansSince) <= OrphansWithin
 }
 
-// stuck returns the session's pods that are stuck. Kubernetes keeps them until their node returns, or until somebody
+// stuck returns the execution's pods that are stuck. Kubernetes keeps them until their node returns, or until somebody
 // removes the node or the pods.
 func (v View) stuck() []corev1.Pod {
 	return clientview.Stuck(slices.Concat(v.Orphans, v.Clients.Pods, v.Background.Pods), v.Now)
@@ -198,7 +198,7 @@ func (v View) Loss() string {
 	return ""
 }
 
-// Ending returns the session's pods if its Job is gone or being deleted; nil if it has a Job.
+// Ending returns the execution's pods if its Job is gone or being deleted; nil if it has a Job.
 func (v View) Ending() []corev1.Pod {
 	if v.hasJob() {
 		return nil
@@ -206,7 +206,7 @@ func (v View) Ending() []corev1.Pod {
 	return slices.Concat(v.Orphans, v.Clients.Pods, v.Background.Pods)
 }
 
-// hasJob reports whether the session has a Job that is not being deleted.
+// hasJob reports whether the execution has a Job that is not being deleted.
 func (v View) hasJob() bool { return v.Clients.Job != nil && v.Clients.Job.DeletionTimestamp.IsZero() }
 
 func finishClients(f Facts) (Next, bool) {
@@ -243,7 +243,7 @@ func removeOwnScratchPool(f Facts) (Next, bool) {
 // than a second.
 const jobWithin = 2 * time.Minute
 
-// removeClients waits until the Job is gone, because a resumed session needs its name. The wait is limited: the Job
+// removeClients waits until the Job is gone, because a resumed execution needs its name. The wait is limited: the Job
 // stays while any object stays that names it as an owner, and a user can create such an object with a finalizer.
 func removeClients(f Facts) (Next, bool) {
 	job := f.Clients.Job

@@ -110,7 +110,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// lost is a session whose client runs on a lost node, some time after the end of its pod's grace period.
+// lost is an execution whose client runs on a lost node, some time after the end of its pod's grace period.
 func lost(f *Facts, ago time.Duration) {
 	f.Clients.Runners[0] = clientview.View{Err: errors.New("no route to host")}
 	f.Clients.Pods[0].DeletionTimestamp = &metav1.Time{Time: today().Add(-ago)}

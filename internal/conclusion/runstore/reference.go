@@ -41,8 +41,8 @@ func cannotRead(name string, err error) string {
 	return fmt.Sprintf("CephBenchmark %s cannot be read: run again with another runID (%s)", name, ellipsis.Cut(err.Error(), 80))
 }
 
-// reference reads the latest runs of a reference, at most [reference.MaxRuns]. They are from all sessions
-// whose results still exist, except the latest session if it is not complete.
+// reference reads the latest runs of a reference, at most [reference.MaxRuns]. They are from all executions
+// whose results still exist, except the latest execution if it is not complete.
 func (s Store) reference(ctx context.Context, name string, workload reference.Workload) (figure.Reference, error) {
 	b := &v1alpha1.CephBenchmark{}
 	err := s.Client.Get(ctx, types.NamespacedName{Namespace: s.Benchmark.Namespace, Name: name}, b)
@@ -102,23 +102,23 @@ func (s Store) trusted(b *v1alpha1.CephBenchmark, found []metav1.PartialObjectMe
 	return all, nil
 }
 
-// distrust removes from results without a signature what any user may have written: the start of their session, and
-// another session than that of the status that records them.
+// distrust removes from results without a signature what any user may have written: the start of their execution, and
+// another execution than that of the status that records them.
 func distrust(b *v1alpha1.CephBenchmark, o metav1.Object) {
 	annotations, labels := maps.Clone(o.GetAnnotations()), maps.Clone(o.GetLabels())
-	delete(annotations, archive.AnnotationSessionStart)
+	delete(annotations, archive.AnnotationExecutionStart)
 	if slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == o.GetName() }) {
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[archive.LabelSession] = archive.Session(b)
+		labels[archive.LabelExecution] = archive.Execution(b)
 	}
 	o.SetAnnotations(annotations)
 	o.SetLabels(labels)
 }
 
 // recorded reports whether results count without a signature: the benchmark's status has their name, and [archive.Of]
-// compares their digest; or the version before, which signed nothing, ran all sessions of the benchmark. Then any user
+// compares their digest; or the version before, which signed nothing, ran all executions of the benchmark. Then any user
 // may have written the results, so the verdict says that they are unsigned.
 func recorded(b *v1alpha1.CephBenchmark, name string) bool {
 	old := (b.Status.Clients == nil || b.Status.Clients.Nonce == "") && len(b.Status.Runs) > 0

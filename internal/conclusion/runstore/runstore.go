@@ -92,7 +92,7 @@ func (s Store) earlier(ctx context.Context, name string) (run *archive.Run, dige
 	return run, archive.Digest(cm), err
 }
 
-// Runs returns the runs of the session. The argument upTo is the number of the last run to return; the first
+// Runs returns the runs of the execution. The argument upTo is the number of the last run to return; the first
 // is run 1. Runs reads only runs that are not among the known runs. A valid run whose results are missing or
 // damaged counts as invalid.
 func (s Store) Runs(ctx context.Context, upTo int32, known map[int32]conclusion.Run) ([]conclusion.Run, error) {
@@ -141,7 +141,7 @@ func (s Store) read(ctx context.Context, entry v1alpha1.BenchmarkRun) (conclusio
 	return conclusion.OfArchive(run), nil
 }
 
-// Prune deletes the results of the oldest sessions beyond the history limit. Results without a genuine signature do
+// Prune deletes the results of the oldest executions beyond the history limit. Results without a genuine signature do
 // not count, and stay until the benchmark is deleted: other users may have written them. The results in status stay,
 // too: they seem to be older than others if somebody has set the clock back.
 func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, error) {

@@ -152,10 +152,10 @@ func TestRunsAreReadUnlessTheyAreKnown(t *testing.T) {
 	}
 }
 
-func TestPruneKeepsTheLatestSessions(t *testing.T) {
+func TestPruneKeepsTheLatestExecutions(t *testing.T) {
 	s := storeOf(t, interceptor.Funcs{})
-	for session, runID := range []v1alpha1.RunID{"1", "2"} {
-		s.Benchmark.Status.ObservedRunID, s.Benchmark.Status.StartTime = runID, &metav1.Time{Time: time.Unix(int64(session), 0)}
+	for execution, runID := range []v1alpha1.RunID{"1", "2"} {
+		s.Benchmark.Status.ObservedRunID, s.Benchmark.Status.StartTime = runID, &metav1.Time{Time: time.Unix(int64(execution), 0)}
 		if _, _, err := s.Write(t.Context(), runOf(1, "")); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestPruneKeepsTheLatestSessions(t *testing.T) {
 	}
 	left, err := list(t.Context(), s.Reader, s.Benchmark, func(all []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) { return all, nil })
 	if err != nil || len(left) != 2 {
-		t.Errorf("%d ConfigMaps, %v; want those of one session, and the stranger's", len(left), err)
+		t.Errorf("%d ConfigMaps, %v; want those of one execution, and the stranger's", len(left), err)
 	}
 }
 
@@ -189,8 +189,8 @@ func TestPruneAmongManyStrangers(t *testing.T) {
 	}
 	s := storeOf(t, interceptor.Funcs{List: endless})
 	var names []string
-	for session, runID := range []v1alpha1.RunID{"1", "2"} {
-		s.Benchmark.Status.ObservedRunID, s.Benchmark.Status.StartTime = runID, &metav1.Time{Time: time.Unix(int64(session), 0)}
+	for execution, runID := range []v1alpha1.RunID{"1", "2"} {
+		s.Benchmark.Status.ObservedRunID, s.Benchmark.Status.StartTime = runID, &metav1.Time{Time: time.Unix(int64(execution), 0)}
 		stored, _, err := s.Write(t.Context(), runOf(1, ""))
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestPruneAmongManyStrangers(t *testing.T) {
 	for i, name := range names {
 		err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: name}, &corev1.ConfigMap{})
 		if kept := err == nil; kept != (i == 1) {
-			t.Errorf("session %d: %v; want only the latest", i, err)
+			t.Errorf("execution %d: %v; want only the latest", i, err)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestPruneKeepsTheResultsInStatusIfTheClockWasSetBack(t *testing.T) {
 	wantPruned(t, s, names...)
 }
 
-// wantPruned prunes the results to those of one session, and checks which are left.
+// wantPruned prunes the results to those of one execution, and checks which are left.
 func wantPruned(t *testing.T, s Store, want ...string) {
 	t.Helper()
 	if _, err := s.Prune(t.Context(), 1); err != nil {
@@ -272,11 +272,11 @@ func wantPruned(t *testing.T, s Store, want ...string) {
 func TestUnsignedResultsHaveNoStart(t *testing.T) {
 	s := storeOf(t, interceptor.Funcs{})
 	unsigned := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "bench", Name: "b-1", Annotations: map[string]string{archive.AnnotationSessionStart: "2099-01-01T00:00:00Z"},
+		Namespace: "bench", Name: "b-1", Annotations: map[string]string{archive.AnnotationExecutionStart: "2099-01-01T00:00:00Z"},
 	}}
 	s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Results: "b-1"}}
 	got, err := s.trusted(s.Benchmark, []metav1.PartialObjectMetadata{unsigned})
-	if err != nil || len(got) != 1 || got[0].Annotations[archive.AnnotationSessionStart] != "" {
+	if err != nil || len(got) != 1 || got[0].Annotations[archive.AnnotationExecutionStart] != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -341,7 +341,7 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 		"one is added": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
 			forge(t, s, "added", &archive.Run{Number: 3, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, false},
-		"one is added, of another session": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
+		"one is added, of another execution": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
 			s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(5, 0)}
 			forge(t, s, "added", &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, false},
@@ -355,7 +355,7 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 			b.Status.Runs[0].ResultsDigest = ""
 			forge(t, s, b.Status.Runs[0].Results, &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
 		}, 2, true},
-		"of an earlier version, two sessions": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+		"of an earlier version, two executions": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
 			b.Status.Clients = nil
 			for i := range b.Status.Runs {
 				b.Status.Runs[i].ResultsDigest = ""
@@ -363,7 +363,7 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 			s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(5, 0)}
 			forge(t, s, "day-before", &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment})
 		}, 3, true},
-		"of an earlier session": {func(_ *testing.T, _ Store, b *v1alpha1.CephBenchmark) {
+		"of an earlier execution": {func(_ *testing.T, _ Store, b *v1alpha1.CephBenchmark) {
 			b.Status.Runs, b.Status.ObservedRunID = nil, "2"
 		}, 2, false},
 	} {
@@ -392,8 +392,8 @@ func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
 	}
 }
 
-// A user who has copied results without their signature, and given them another session, must not choose the latest one.
-func TestRecordedResultsAreOfTheSessionInStatus(t *testing.T) {
+// A user who has copied results without their signature, and given them another execution, must not choose the latest one.
+func TestRecordedResultsAreOfTheExecutionInStatus(t *testing.T) {
 	s := storeOf(t, interceptor.Funcs{})
 	b := s.Benchmark.DeepCopy()
 	for number := int32(1); number <= 2; number++ {
@@ -411,14 +411,14 @@ func TestRecordedResultsAreOfTheSessionInStatus(t *testing.T) {
 	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: b.Status.Runs[1].Results}, cm); err != nil {
 		t.Fatal(err)
 	}
-	cm.Labels[archive.LabelSession] = "later"
+	cm.Labels[archive.LabelExecution] = "later"
 	for _, err := range []error{s.Client.Update(t.Context(), cm), s.Client.Create(t.Context(), b)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := s.References(t.Context(), []v1alpha1.Expectation{{Reference: "b"}}, reference.Workload{})["b"].Runs
-	if len(got) != 2 || got[0].Session != archive.Session(b) || got[1].Session != archive.Session(b) {
-		t.Errorf("runs %+v, want two of session %s", got, archive.Session(b))
+	if len(got) != 2 || got[0].Execution != archive.Execution(b) || got[1].Execution != archive.Execution(b) {
+		t.Errorf("runs %+v, want two of execution %s", got, archive.Execution(b))
 	}
 }

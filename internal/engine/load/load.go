@@ -61,9 +61,9 @@ type Pilot struct {
 	Seconds float64
 }
 
-// Run is one execution of a phase. In other packages, a run is one execution of all phases.
+// Run is one run of a phase. In other packages, a run is one of all phases.
 type Run struct {
-	// ID is unique in a session. It has at most 48 lower-case letters, digits and dashes, and no dash at
+	// ID is unique in an execution. It has at most 48 lower-case letters, digits and dashes, and no dash at
 	// either end.
 	ID string
 	// IOTotalBytes is the number of bytes that rbd bench moves if the phase does not set one.

@@ -21,6 +21,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -72,6 +73,7 @@ func New(t testing.TB, kinds Kinds) client.WithWatch {
 			&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{},
 			&corev1.Event{}, &corev1.EventList{},
 		},
+		eventsv1.SchemeGroupVersion:        {&eventsv1.Event{}, &eventsv1.EventList{}},
 		batchv1.SchemeGroupVersion:         {&batchv1.Job{}, &batchv1.JobList{}},
 		coordinationv1.SchemeGroupVersion:  {&coordinationv1.Lease{}, &coordinationv1.LeaseList{}},
 		storagev1.SchemeGroupVersion:       {&storagev1.StorageClass{}, &storagev1.StorageClassList{}},
@@ -338,6 +340,9 @@ func (s *tracker) replace(gvr schema.GroupVersionResource, o runtime.Object, nam
 	before, err := s.Get(gvr, namespace, object.GetName())
 	if err != nil {
 		return err
+	}
+	if previous, err := meta.Accessor(before); err == nil && previous.GetDeletionTimestamp().IsZero() && !object.GetDeletionTimestamp().IsZero() {
+		object.SetGeneration(object.GetGeneration() + 1) // A deletion starts a pass.
 	}
 	return s.admit(o, before)
 }

@@ -74,7 +74,7 @@ func testDeletion(t *testing.T, c client.Client, s *v1alpha1.CephTuningSweep) {
 	if err := c.Delete(ctx, s, client.Preconditions{UID: &s.UID}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil || s.DeletionTimestamp.IsZero() || s.Status.ObservedRunID != "1" {
+	if err := c.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil || s.DeletionTimestamp.IsZero() || s.Generation != 3 || s.Status.ObservedRunID != "1" {
 		t.Errorf("with its finalizer: %v, %+v", err, s.ObjectMeta)
 	}
 }

@@ -46,9 +46,7 @@ const (
 func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	t.Helper()
 	c := connect(t, admin)
-	for _, file := range []string{
-		"rbac/role.yaml", "rbac/custom_resources_binding.yaml", "rbac/cluster_locks.yaml", "rbac/leader_election.yaml", "bench/role.yaml",
-	} {
+	for _, file := range manifests() {
 		for _, object := range read(t, filepath.Join(apiserver.Root(t), "config", file)) {
 			place(t, object, namespace)
 			if err := c.Create(t.Context(), object); err != nil {

@@ -24,11 +24,11 @@ import (
 // requests the lock again.
 const searchAgain = 30 * time.Second
 
-// Turn is the state of a session's turn in this process. The zero value is a session that has not had the
+// Turn is the state of an execution's turn in this process. The zero value is an execution that has not had the
 // lock in this process.
 type Turn struct {
 	// Grant is the grant of the cluster's lock that begin or Keep recorded last. It is nil before the first
-	// record, after Release, and after Keep found that the session does not have the lock. askedAt is when
+	// record, after Release, and after Keep found that the execution does not have the lock. askedAt is when
 	// begin or Keep last set Grant, even to nil.
 	Grant   *lock.Grant
 	askedAt time.Time
@@ -39,12 +39,12 @@ type Turn struct {
 	inCephAt time.Time
 }
 
-// IsRenewed reports whether the session has the lock and need not renew it yet.
+// IsRenewed reports whether the execution has the lock and need not renew it yet.
 func (t *Turn) IsRenewed(now time.Time) bool {
 	return t.Grant != nil && now.Sub(t.askedAt) < lock.RenewAfter
 }
 
-// Taker takes, renews and releases the lock for a session, and records the result in Turn.
+// Taker takes, renews and releases the lock for an execution, and records the result in Turn.
 type Taker struct {
 	*Turn
 	Lock      lock.Handle
@@ -54,7 +54,7 @@ type Taker struct {
 	// Journals has the settings that sweeps still have to restore. Ceph has copies of the journals.
 	Journals tuning.Store
 	Ceph     ceph.Client
-	// HasClients says that the session has clients already.
+	// HasClients says that the execution has clients already.
 	HasClients bool
 	// RestoreOSDs brings up orphaned OSDs. If its parameter inCeph is true, it also searches Ceph for the
 	// journal of an outage.
@@ -62,18 +62,18 @@ type Taker struct {
 	Now         time.Time
 }
 
-// Answer is the answer to a request for the lock. The zero value means that the session has the lock.
+// Answer is the answer to a request for the lock. The zero value means that the execution has the lock.
 type Answer struct {
-	// Waits says what the session waits for. Line is what is ahead of it in the queue, if it waits for that. ForOSDs says that the session's turn has come, and that it waits
+	// Waits says what the execution waits for. Line is what is ahead of it in the queue, if it waits for that. ForOSDs says that the execution's turn has come, and that it waits
 	// only for orphaned OSDs.
 	Waits   reconcile.Wait
 	Line    queue.Line
 	ForOSDs bool
-	// Lost says why the session has lost the lock; "" if it has not lost it.
+	// Lost says why the execution has lost the lock; "" if it has not lost it.
 	Lost string
 }
 
-// Take takes the lock if it is the session's turn, or renews it.
+// Take takes the lock if it is the execution's turn, or renews it.
 func (t Taker) Take(ctx context.Context) (Answer, error) {
 	line, err := t.ahead(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t Taker) Take(ctx context.Context) (Answer, error) {
 	return t.begin(ctx, grant)
 }
 
-// begin brings up orphaned OSDs before the session uses the lock. For a new holder, it also searches Ceph for
+// begin brings up orphaned OSDs before the execution uses the lock. For a new holder, it also searches Ceph for
 // unrestored settings. Then it records the grant.
 func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 	waits, err := t.RestoreOSDs(ctx, t.Grant == nil && t.isOwn())
@@ -118,7 +118,7 @@ func (t Taker) isOwn() bool { return !t.Lock.Borrows }
 func (t Taker) ahead(ctx context.Context) (queue.Line, error) {
 	place, waits := queue.OfBenchmark(t.Benchmark)
 	if !waits || t.Grant != nil {
-		return queue.Line{}, nil // The session has the lock, or its sweep has waited for it.
+		return queue.Line{}, nil // The execution has the lock, or its sweep has waited for it.
 	}
 	return queue.Ahead(ctx, t.Queue, place, func() (bool, error) {
 		grant, err := t.Lock.Peek(ctx)
@@ -178,7 +178,7 @@ func unrestoredBy(left *tuning.Journal) reconcile.Wait {
 const renewWithin = 10 * time.Second
 
 // Keep renews a held lock during the teardown, which may take longer than the lock lasts. Otherwise, the next
-// holder would measure during the teardown. The teardown does not require the lock: a session that has lost
+// holder would measure during the teardown. The teardown does not require the lock: an execution that has lost
 // the lock still removes its own objects.
 func (t Taker) Keep(ctx context.Context) error {
 	if t.Lock.FSID == "" || t.Now.Sub(t.askedAt) < lock.RenewAfter {

@@ -1,4 +1,4 @@
-// Package conclusion turns the facts about a benchmark's session into results. It decides whether each run is
+// Package conclusion turns the facts about a benchmark's execution into results. It decides whether each run is
 // valid, names the reason if not, and combines the valid runs into status. The package is pure, except that a
 // Gathering fetches reports from clients.
 package conclusion
@@ -22,8 +22,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Session has the facts from which the runs of a session are concluded.
-type Session struct {
+// Execution has the facts from which the runs of an execution are concluded.
+type Execution struct {
 	Now    time.Time
 	Spec   v1alpha1.CephBenchmarkSpec
 	Script *workload.Script
@@ -43,7 +43,7 @@ type Session struct {
 	// Cached says that the dataset is so small that the OSDs' caches may serve many reads.
 	Cached bool
 	// Overhead is how many bytes OSDs store for one byte of a client. UsedBefore is how many bytes the OSDs
-	// used before the session created any data.
+	// used before the execution created any data.
 	Overhead   float64
 	UsedBefore int64
 	// PoolOSDs are the IDs of the OSDs to which the scratch pool is confined.
@@ -54,7 +54,7 @@ type Session struct {
 
 // Workload returns digests of the phases, and the environment. An expectation may compare with a reference,
 // another benchmark. The reference's runs count only if they measured the same workload.
-func (s Session) Workload() reference.Workload {
+func (s Execution) Workload() reference.Workload {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: s.Detail}
 	for _, p := range s.Script.Phases {
 		w.Digests[p.Name] = phaseDigest(p.Spec, &s.Spec.Template)

@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// session is the state of a runner during the session of a benchmark. Its entries are the tasks, oldest
+// execution is the state of a runner during the execution of a benchmark. Its entries are the tasks, oldest
 // first. Its methods are safe for concurrent use, except those for which the caller must hold the mutex.
-type session struct {
+type execution struct {
 	// client is the index of this client.
 	client int
 	// programs lists the programs that tasks may run.
@@ -51,7 +51,7 @@ type session struct {
 	work     sync.WaitGroup
 }
 
-// entry is one task. The session's mutex guards status and the fields below it.
+// entry is one task. The execution's mutex guards status and the fields below it.
 type entry struct {
 	task   task.Task
 	start  chan struct{} // closed by the start signal
@@ -84,24 +84,24 @@ var (
 	errDeadline  = errors.New("its deadline had passed")
 )
 
-func newSession(folder string) *session {
-	return &session{folder: folder, grace: killGrace, notes: io.Discard, changed: make(chan struct{}), done: make(chan struct{}), touched: time.Now()}
+func newExecution(folder string) *execution {
+	return &execution{folder: folder, grace: killGrace, notes: io.Discard, changed: make(chan struct{}), done: make(chan struct{}), touched: time.Now()}
 }
 
 // note writes a line for humans.
-func (s *session) note(format string, args ...any) {
+func (s *execution) note(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // A failure cannot be reported anywhere else.
 }
 
 // change increases the version and wakes waiting snapshots. The caller holds the mutex.
-func (s *session) change() {
+func (s *execution) change() {
 	s.version++
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 // find returns a task. The caller holds the mutex.
-func (s *session) find(id string) (*entry, *Error) {
+func (s *execution) find(id string) (*entry, *Error) {
 	// The search begins at the end, because nearly all requests are about the last task.
 	for _, e := range slices.Backward(s.entries) {
 		if e.status.ID == id {
@@ -111,8 +111,8 @@ func (s *session) find(id string) (*entry, *Error) {
 	return nil, refuse(NotFound, "there is no task %q", id)
 }
 
-// put adds a task and begins its preparation, unless the session has the task already.
-func (s *session) put(t task.Task) (task.Status, *Error) {
+// put adds a task and begins its preparation, unless the execution has the task already.
+func (s *execution) put(t task.Task) (task.Status, *Error) {
 	if err := validate(&t, s.programs); err != nil {
 		return task.Status{}, err
 	}
@@ -141,8 +141,8 @@ func (s *session) put(t task.Task) (task.Status, *Error) {
 	return e.status, nil
 }
 
-// hasRoom returns an error if the session cannot accept a new task. The caller holds the mutex.
-func (s *session) hasRoom() *Error {
+// hasRoom returns an error if the execution cannot accept a new task. The caller holds the mutex.
+func (s *execution) hasRoom() *Error {
 	switch {
 	case s.finished:
 		return refuse(Finished, "the runner is ending, so it accepts no further task")
@@ -158,7 +158,7 @@ func (s *session) hasRoom() *Error {
 }
 
 // begin sends the start signal, waits until the engine runs, and returns the running time of the engine.
-func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) {
+func (s *execution) begin(ctx context.Context, id string) (time.Duration, *Error) {
 	e, err := s.signal(id)
 	if err != nil {
 		return 0, err
@@ -176,7 +176,7 @@ func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) 
 	return time.Since(e.since), nil
 }
 
-func (s *session) signal(id string) (*entry, *Error) {
+func (s *execution) signal(id string) (*entry, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, err := s.find(id)
@@ -194,7 +194,7 @@ func (s *session) signal(id string) (*entry, *Error) {
 }
 
 // stop cancels a task unless it has ended.
-func (s *session) stop(id string) *Error {
+func (s *execution) stop(id string) *Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, err := s.find(id)
@@ -206,7 +206,7 @@ func (s *session) stop(id string) *Error {
 }
 
 // report returns the compressed report of a task that has ended.
-func (s *session) report(id string) ([]byte, *Error) {
+func (s *execution) report(id string) ([]byte, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, err := s.find(id)
@@ -221,7 +221,7 @@ func (s *session) report(id string) ([]byte, *Error) {
 
 // snapshot returns the current state. It first waits until the version is greater than the parameter after.
 // It stops waiting after the duration that the parameter wait gives, or when ctx is done.
-func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
+func (s *execution) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
@@ -241,7 +241,7 @@ func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration)
 
 // look returns the current state. If the version is not greater than the parameter after, look also returns a
 // channel that the next change closes.
-func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
+func (s *execution) look(after int64) (Snapshot, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snapshot := Snapshot{Version: s.version, Tasks: make([]task.Status, len(s.entries))}
@@ -255,7 +255,7 @@ func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
 }
 
 // finish refuses further tasks, and cancels the running one.
-func (s *session) finish() {
+func (s *execution) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.finished {
@@ -270,7 +270,7 @@ func (s *session) finish() {
 }
 
 // request counts a request from the manager. The returned function marks the end of the request.
-func (s *session) request() func() {
+func (s *execution) request() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
@@ -285,7 +285,7 @@ func (s *session) request() func() {
 // idle returns the time since the last answer or the last change of a task, or 0 while a request is answered
 // or a task works. A task that waits for its start signal, or measures until it is cancelled, does not count
 // as work, because it waits for the manager.
-func (s *session) idle() time.Duration {
+func (s *execution) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.entries); s.requests > 0 || (n > 0 && s.entries[n-1].isWorking()) {
@@ -295,7 +295,7 @@ func (s *session) idle() time.Duration {
 }
 
 // isWorking reports whether the task is preparing, or is measuring and will end without the manager. The
-// caller holds the session's mutex.
+// caller holds the execution's mutex.
 func (e *entry) isWorking() bool {
 	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
 	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless
