@@ -368,11 +368,11 @@ func ended(b *testing.B) (*v1alpha1.CephBenchmark, *v1alpha1.CephTuningSweep) {
 // 10,000.
 func (m *many) each(b *testing.B, do func(client.Object) error) error {
 	b.Helper()
-	for _, list := range []client.ObjectList{&v1alpha1.CephBenchmarkList{}, &v1alpha1.CephTuningSweepList{}} {
-		for more := true; more; more = list.GetContinue() != "" {
-			err := m.admin.List(b.Context(), list, client.InNamespace(benchNamespace), client.Limit(listedAtOnce), client.Continue(list.GetContinue()))
+	for _, all := range []client.ObjectList{&v1alpha1.CephBenchmarkList{}, &v1alpha1.CephTuningSweepList{}} {
+		for more := true; more; more = all.GetContinue() != "" {
+			err := m.admin.List(b.Context(), all, client.InNamespace(benchNamespace), client.Limit(listedAtOnce), client.Continue(all.GetContinue()))
 			if err == nil {
-				err = meta.EachListItem(list, func(item runtime.Object) error {
+				err = meta.EachListItem(all, func(item runtime.Object) error {
 					return do(item.(client.Object)) //nolint:forcetypeassert,errcheck // It is a CR.
 				})
 			}

@@ -389,7 +389,7 @@ func TestPoolThatWasNeverMadeIsReleased(t *testing.T) {
 
 // The pools of several targets are made and removed together. A pool of another owner with such a name stays.
 func TestScratchPoolsOfSeveralTargets(t *testing.T) {
-	names := func(target int) settings.ScratchNames { return settings.ScratchNamesOf(target) }
+	names := settings.ScratchNamesOf
 	foreign := object(kindBlockPool, rookNamespace, names(3).Pool)
 	foreign.SetAnnotations(map[string]string{annotationOwnerUID: string(another.UID)})
 	w := newWorld(t, foreign)

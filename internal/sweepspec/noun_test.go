@@ -11,7 +11,7 @@ import (
 
 func TestNouns(t *testing.T) {
 	scratch := v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}}
-	cap := v1alpha1.Parameter{Name: "cap", Config: &v1alpha1.ConfigParameter{Option: "osd_client_message_cap"}}
+	messages := v1alpha1.Parameter{Name: "cap", Config: &v1alpha1.ConfigParameter{Option: "osd_client_message_cap"}}
 	depth := v1alpha1.Parameter{Name: "depth", Workload: &v1alpha1.WorkloadParameter{Phase: "read", Field: v1alpha1.WorkloadIODepth}}
 	image := v1alpha1.Parameter{Name: "image", ImageObjectSize: &v1alpha1.ImageObjectSizeParameter{}}
 	class := v1alpha1.Parameter{Name: "class", StorageClass: &v1alpha1.StorageClassParameter{}}
@@ -20,7 +20,7 @@ func TestNouns(t *testing.T) {
 		noun, hour string
 		parameters []v1alpha1.Parameter
 	}{
-		{"setting", "on this pool, in this hour", []v1alpha1.Parameter{cap}},
+		{"setting", "on this pool, in this hour", []v1alpha1.Parameter{messages}},
 		{"depth", "on this pool, in this hour", []v1alpha1.Parameter{depth}},
 		{"image", "on this pool, in this hour", []v1alpha1.Parameter{image}},
 		{"volume", "on these volumes, in this hour", []v1alpha1.Parameter{class}},
@@ -40,7 +40,9 @@ func TestSentencesOfDepthsDoNotSpeakOfSettings(t *testing.T) {
 	words, s := WordsOf(spec, plan), &Sessions{spec: spec, plan: plan}
 	sentences := []string{words.Name, words.Method, words.Superior, words.Trials}
 	for _, f := range []session.Finding{
-		{Finding: switchback.Finding{CarryOver: true}}, {Finding: switchback.Finding{NeedsLong: true}}, {Finding: switchback.Finding{Scope: switchback.Windows}},
+		{Finding: switchback.Finding{CarryOver: true}},
+		{Finding: switchback.Finding{NeedsLong: true}},
+		{Finding: switchback.Finding{Scope: switchback.Windows}},
 		{Finding: switchback.Finding{Scope: switchback.Pool, Sessions: 3}},
 	} {
 		sentences = append(sentences, s.caveat(f), s.scopeText(f), s.amount(f, 1))

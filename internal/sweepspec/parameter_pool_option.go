@@ -148,7 +148,7 @@ func (k poolOption) notSwitched(spec *Spec, facts Facts) string {
 func (k poolOption) aims(spec *Spec) bool {
 	scratch := spec.Template.Target.ScratchPool
 	can, _ := settings.SwitchesInPool(string(k.PoolOption.Option))
-	return scratch != nil && !(can && k.isErasureCoded(scratch))
+	return scratch != nil && (!can || !k.isErasureCoded(scratch))
 }
 
 func (k poolOption) notAimed(spec *Spec, facts Facts) string { return k.notStanding(spec, facts) }

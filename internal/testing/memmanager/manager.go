@@ -302,7 +302,7 @@ func lags(o client.Object) bool {
 
 // keyOf returns the key of an object that managers watch; "" for others.
 func keyOf(o client.Object) string {
-	kind := ""
+	var kind string
 	switch o.(type) {
 	case *v1alpha1.CephBenchmark:
 		kind = "b/"
