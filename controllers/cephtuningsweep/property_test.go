@@ -209,7 +209,7 @@ func TestNamesInStrangersHands(t *testing.T) {
 				}
 			}
 		}
-		t.Run(design, func(t *testing.T) { tell(t, "names-"+strings.ToLower(design[:1]), topics) })
+		t.Run(design, func(t *testing.T) { tell(t, "names-"+strings.ToLower(design[:1]), topics, nil) })
 	}
 }
 

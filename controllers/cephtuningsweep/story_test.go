@@ -46,34 +46,30 @@ func TestStories(t *testing.T) {
 		"restore":  restoreStories(),
 		"osds":     osdStories(),
 		"restorer": restorerStories(),
-	})
+	}, onRealServer)
 }
 
 // Sessions have windows of real time, and a busy machine would disturb them. So their stories do
-// not run in parallel with all others.
+// not run in parallel with all others. They need a real API server: with a fake clock, some of them differ from run to run.
 func TestSessionStories(t *testing.T) {
 	tell(t, "session", map[string]map[string]story{
 		"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "target": sessionTargetStories(), "trial": sessionTrialStories(), "oldruns": oldSessionStories(),
-	})
+	}, []string{"session", "pool", "load", "target", "trial", "oldruns"})
 }
 
-// onRealServer has the stories that need a real API server, such as its namespaces, quotas and clients that count, and stories
-// that compare loads, whose rows come at the pace of real time. For most topics, it also has one that shows that a real manager
-// with its caches behaves as the one in memory.
+// onRealServer has the stories that need a real API server, with its namespaces and rights. For most topics, it also has one that
+// shows that a real manager with its caches behaves as the one in memory.
 var onRealServer = []string{
 	"life/in a namespace that is none of benchmarks", "life/in a namespace whose check fails at first",
 	"restore/the namespace is deleted", "restore/the namespace is deleted while no manager is there",
-	"session/a session writes little, however many windows it has", "session/a quota forbids windows", "session/windows have no room",
-	"session/data is recovered in mid-session", "session/sessions of several days",
-	"load/two depths are compared", "load/without a tuner", "load/clients do not take their aim", "load/killed while clients are aimed",
 
 	"life/conditions and events on the way", "keep/a winner stays, and the rest is restored", "restore/deleted in the middle of a run",
 	"pool/kept over a block, and fresh in the next", "queue/one after the other", "osds/more OSDs help",
-	"restorer/the finalizer is taken off", "crash/killed while a deleted sweep is restored", "session/killed between two switches",
+	"restorer/the finalizer is taken off", "crash/killed while a deleted sweep is restored",
 }
 
-// tell tells stories, those of onRealServer on a real API server and all others on one in memory.
-func tell(t *testing.T, prefix string, topics map[string]map[string]story) {
+// tell tells stories, those with the given names or topics on a real API server and all others on one in memory.
+func tell(t *testing.T, prefix string, topics map[string]map[string]story, onRealServer []string) {
 	t.Helper()
 	memmanager.Stories[story, *world]{
 		Topics: topics, OnRealServer: onRealServer, InMemory: newWorldInMemory,
