@@ -576,8 +576,8 @@ type Interleaved struct {
 	// short windows comes first, and selects that configuration. The sweep ends earlier if the first three or
 	// more sessions decide. See status.scope for what the verdict speaks for. One session is the quick mode: a
 	// session of short windows, whose verdict has the scope Windows. The quick mode checks the windows after 8,
-	// 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on every configuration, or after
-	// `pairs`.
+	// 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on every configuration, at one that
+	// shows the winner, or after `pairs`. A configuration on which a check has decided has no further windows.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1

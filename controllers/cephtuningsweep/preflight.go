@@ -42,7 +42,7 @@ type preflight struct {
 	maySwitch func(v1alpha1.ConfigParameter) bool
 	// maySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	maySwitchPools bool
-	// notNamed says that the clients' key or the manager may not use the scratch pools of several targets; "" if they may.
+	// notNamed says that the clients' key may not use the scratch pools of several targets; "" if it may.
 	notNamed string
 	// queues says that the sweep waits for the lock. What others do to the cluster meanwhile is then no obstacle.
 	queues bool
@@ -269,40 +269,63 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 	return plan, nil
 }
 
-// stand computes what the sweep demands of the cluster. If the pools of all configurations were to stand at once, but do
-// not fit, they stand one after another.
+// stand computes what the sweep demands of the cluster. If the targets of all configurations were to stand at once, but do
+// not fit, they stand one after another. While the sweep is queued, the targets of others are no obstacle: the plan is made
+// again when it has the lock.
 func (p *preflight) stand(spec *sweepspec.Spec, first *v1alpha1.SweepPlan, configurations []sweep.Configuration, facts *sweepspec.Facts) error {
-	each := p.demand(spec, configurations, facts.DatasetBytes)
-	p.cluster.Demand = each
+	p.cluster.Demand = p.demand(spec, configurations, facts.DatasetBytes)
 	others, err := sweepspec.OtherTargets(spec, configurations)
 	if err != nil || len(others) == 0 || first.Design != v1alpha1.DesignInterleaved {
 		return err
 	}
-	all := each
-	all.Bytes, all.RawBytes, all.PGReplicas = each.Bytes*int64(1+len(others)), each.RawBytes*int64(1+len(others)), 0
 	baseline, err := sweepspec.Template(spec, configurations[0].Values, 1)
 	if err != nil {
 		return err
 	}
-	for _, pool := range workload.ScratchPools(append([]v1alpha1.Target{baseline.Target}, others...)) {
+	count := int64(1 + len(others))
+	if facts.DatasetBytes, err = p.datasetBytes(spec, count); err != nil {
+		return err
+	}
+	each := p.demand(spec, configurations, facts.DatasetBytes)
+	all := each
+	all.Bytes, all.RawBytes, all.PGReplicas = each.Bytes*count, each.RawBytes*count, 0
+	pools := workload.ScratchPools(append([]v1alpha1.Target{baseline.Target}, others...))
+	for _, pool := range pools {
 		all.PGReplicas += placement.PGReplicas(placement.Sized(pool, p.storing(pool)))
 	}
-	alone := p.obstacles(spec)
+	switch missing := p.missing(spec, each, all); {
+	case len(pools) > 1 && p.notNamed != "":
+		facts.NotStanding = p.notNamed
+	case missing != "" && !p.queues:
+		facts.NotStanding = "All at once do not fit: " + missing
+	default:
+		p.cluster.Demand = all
+		return nil
+	}
+	facts.DatasetBytes, err = p.datasetBytes(spec, 1)
+	return err
+}
+
+// missing says what the cluster lacks for a demand, but not for a smaller one; "" if it lacks nothing. It leaves the smaller one
+// as the demand. Waiting for room would not help: the targets would have to be removed first.
+func (p *preflight) missing(spec *sweepspec.Spec, each, all quiescence.Demand) string {
 	p.cluster.Demand = all
-	for _, o := range p.obstacles(spec) {
-		if !o.Waits && !slices.Contains(alone, o) {
-			p.cluster.Demand = each
-			facts.NotStanding = "All pools at once do not fit: " + o.Message
-			return nil
+	found := p.obstacles(spec)
+	p.cluster.Demand = each
+	alone := p.obstacles(spec)
+	for _, o := range found {
+		known := slices.ContainsFunc(alone, func(other quiescence.Obstacle) bool { return other.Code == o.Code })
+		if !known && (!o.Waits || o.Code == quiescence.NoRoom) {
+			return o.Message
 		}
 	}
-	return nil
+	return ""
 }
 
 // facts returns the facts that the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools, NotStanding: p.notNamed,
+		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools,
 		Alike: p.alike(spec),
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
@@ -326,7 +349,7 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 		facts.Present[change.Parameter] = now
 	}
 	var err error
-	facts.DatasetBytes, err = p.datasetBytes(spec)
+	facts.DatasetBytes, err = p.datasetBytes(spec, 1)
 	return facts, err
 }
 
@@ -342,12 +365,12 @@ func (p *preflight) alike(spec *sweepspec.Spec) sweepspec.Alike {
 	}
 }
 
-// datasetBytes returns the number of bytes that each client prefills.
-func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
+// datasetBytes returns the number of bytes that each client prefills in each of several targets.
+func (p *preflight) datasetBytes(spec *sweepspec.Spec, targets int64) (int64, error) {
 	if !sweepspec.NeedsDataset(spec.Template) {
 		return 0, nil
 	}
-	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec) / float64(sweepspec.MostStanding(spec)))
+	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec)) / targets
 	bytes, _, err := quiescence.DatasetBytes(spec.Template.Dataset, int(spec.Template.Clients.Count), p.cacheBytes, free)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", sweepspec.ErrSpec, err)

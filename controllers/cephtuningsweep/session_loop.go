@@ -311,15 +311,18 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (session.Next, error) {
 	if err != nil {
 		return session.Next{}, err
 	}
-	text, next := fmt.Sprintf("%d pairs", pairs), session.Next{}
+	text, next, decided := fmt.Sprintf("%d pairs", pairs), session.Next{}, 0
 	for i, f := range found {
 		a := f.Assessment
 		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
 		if sweepspec.Decided(f) || e.Record.HasLeft(i+1) {
+			decided++
+		}
+		if sweepspec.Decided(f) && !f.CarryOver { // Later windows may show that there is no carry-over.
 			next.Decided = append(next.Decided, i+1)
 		}
 	}
 	l.saw(text)
-	next.Enough = spent.Enough || len(next.Decided) == len(found) || pairs >= p.question.LastLook || sweepspec.WinnerKnown(p.question, found)
+	next.Enough = spent.Enough || decided == len(found) || pairs >= p.question.LastLook || sweepspec.WinnerKnown(p.question, found)
 	return next, nil
 }

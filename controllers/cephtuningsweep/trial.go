@@ -76,7 +76,7 @@ func (r *Reconciler) createChild(ctx context.Context, seen pass, child *v1alpha1
 	signed, err := trial.IsSigned(r.MasterKey, seen.sweep, child)
 	if err == nil && !signed {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
-			"Something changed benchmark %s while it was created: look for an admission webhook that changes CephBenchmarks.", child.Name)}), r.removeChild(ctx, child)
+			"Something changed benchmark %s while it was created: look for an admission webhook that changes CephBenchmarks, and for CRDs of an earlier version.", child.Name)}), r.removeChild(ctx, child)
 	}
 	return effect{Edit: func(s *v1alpha1.CephTuningSweepStatus) { s.Trial.UID = child.UID }}, err
 }

@@ -414,15 +414,6 @@ func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
 	return phase, nil
 }
 
-// MostStanding returns the largest number of scratch pools that may stand at once in a sweep.
-func MostStanding(spec *Spec) int {
-	quick := spec.Strategy.Design == v1alpha1.DesignInterleaved || spec.Strategy.Interleaved.Sessions == 1
-	if spec.Template.Target.ScratchPool == nil || !quick || !Aims(spec) {
-		return 1
-	}
-	return 1 + maxSwitched
-}
-
 // Benchmark implements [Design]. The only phase is the load of the configuration.
 func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()

@@ -51,7 +51,7 @@ func ScopeNote(spec *Spec, scope v1alpha1.SweepScope) string {
 	case v1alpha1.ScopeWindows:
 		return NounOf(spec).HourNote() + ", in switched windows"
 	case v1alpha1.ScopePool:
-		return "on this pool, in this hour"
+		return NounOf(spec).HourNote()
 	case v1alpha1.ScopePools:
 		return "on several pools, in this hour"
 	default:

@@ -273,7 +273,7 @@ func WinnerKnown(q session.Question, all []session.Finding) bool {
 	for i, f := range all {
 		findings[i] = f.Finding
 	}
-	return q.BestIsKnown(findings, func(i int) bool { return all[i].Wins() }, func(i int) bool { return Decided(all[i]) })
+	return q.BestIsKnown(findings, func(i int) bool { return all[i].Wins() }, func(i int) bool { return Decided(all[i]) && !all[i].CarryOver })
 }
 
 // rankOf returns the rank of a candidate. Winners have the highest rank, and candidates that break a

@@ -56,12 +56,12 @@ random access, and bandwidth for sequential access.
 An option that the administrator allows to be switched is switched many times while one load
 runs. This is a session. Several sessions, each on a new pool, give a verdict that holds for
 the cluster. With --quick it takes one session: minutes instead of an hour, and the verdict holds
-only for this pool, in this hour. Values of pg_num, of redundancy, of other options of scratch pools
-and of depth are compared by separate runs. With --quick they stand at once, and one load of fio
-(a random pattern without a rate; randwrite by default) goes to each in turn: the verdict then holds
-for these pools.
-Other sweeps, such as over StorageClasses, compare runs of each configuration. With --quick they
-make as few runs as possible, which prove only large effects.
+only for this pool, in this hour. Values of pg_num, of redundancy, of other options of scratch
+pools, of depth, and StorageClasses are compared by separate runs. With --quick, pools or volumes of
+all values stand at once, and one load of fio (a random pattern without a rate; randwrite by
+default) goes to each in turn: the verdict then holds for these pools or volumes. Other sweeps
+compare runs of each configuration. With --quick they make as few runs as possible, which prove only
+large effects.
 
 First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
 that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
@@ -82,7 +82,7 @@ const examples = `  # Which mClock profile is best for this load?
   # The same in minutes: the verdict holds for this pool, in this hour, in switched windows
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99 --quick
 
-  # Two StorageClasses, with as few runs as possible
+  # Two StorageClasses, in minutes
   %[1]s --storage-class rook-ceph-block,local-nvme -n cephtune-bench --mode randread --block-size 4Ki --quick
 
   # How many placement groups? In minutes: pools with each number stand at once

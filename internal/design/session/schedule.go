@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -11,7 +13,7 @@ const latenessPercent = 99
 // faults reports which windows are invalid: those of [switchback.Faults], those in which a client worked on another
 // target, and those in which the load generator was itself late. A stall of the storage makes no operation late in this sense, so it never makes a window invalid.
 func (e Evidence) faults(covered []bool) []bool {
-	faults := switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing)
+	faults := switchback.Faults(e.lasting(), covered, e.Disturbed, e.Plan.Timing)
 	e.markElsewhere(faults)
 	limit := e.latenessLimit()
 	for i := range min(len(faults), len(e.Latencies)) {
@@ -22,6 +24,22 @@ func (e Evidence) faults(covered []bool) []bool {
 		}
 	}
 	return faults
+}
+
+// lasting returns the switches with the latest time at which their windows may have ended. A window of a target lasts until its
+// engine has ended: until the next switch, or the end of the session so far.
+func (e Evidence) lasting() []switchback.Switch {
+	if !e.Plan.Targets {
+		return e.Record.Switches
+	}
+	all := slices.Clone(e.Record.Switches)
+	for i := range all {
+		all[i].Ended = max(all[i].Ended, e.Record.End)
+		if i+1 < len(all) {
+			all[i].Ended = all[i+1].Acknowledged
+		}
+	}
+	return all
 }
 
 // latenessLimit returns the limit in seconds of the generator's own lateness. Like that of a benchmark's phase, it

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -87,12 +88,23 @@ func UseOf(namespace string, template v1alpha1.BenchmarkTemplate, others ...v1al
 	for _, target := range others {
 		other := template
 		other.Target, other.BackgroundLoad = target, nil
-		use.Volumes = append(use.Volumes, settings.VolumesOf(other)...)
+		for _, v := range settings.VolumesOf(other) {
+			use.add(v)
+		}
 	}
 	if target := template.Target.PersistentVolumeClaim; target != nil && target.ClaimName != "" {
 		use.Existing = types.NamespacedName{Namespace: namespace, Name: target.ClaimName}
 	}
 	return use
+}
+
+// add adds volumes that exist at the same time as the others. The limit of a class counts all of them.
+func (u *Use) add(v settings.Volumes) {
+	if i := slices.IndexFunc(u.Volumes, func(known settings.Volumes) bool { return known.Class == v.Class }); i >= 0 {
+		u.Volumes[i].Bytes += v.Bytes
+		return
+	}
+	u.Volumes = append(u.Volumes, v)
 }
 
 // Refusal says why claims may not be used in this way, and what to do about it; "" if they may. An existing

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -83,5 +85,25 @@ func TestAListedClassIsNotRead(t *testing.T) {
 	listed := settings.Cluster{StorageClasses: []settings.StorageClass{{Name: "block"}}}
 	if got, err := use.Refusal(t.Context(), failing(forbidden), listed); got != "" || err != nil {
 		t.Errorf("a listed class: %q, %v", got, err)
+	}
+}
+
+// The volumes of all targets exist at the same time, so the limit of a class counts all of them.
+func TestVolumesOfSeveralTargetsAddUp(t *testing.T) {
+	of := func(class string) v1alpha1.Target {
+		return v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{
+			Template: &v1alpha1.PersistentVolumeClaimTemplate{StorageClassName: class, Size: resource.MustParse("10Gi")},
+		}}
+	}
+	template := v1alpha1.BenchmarkTemplate{Target: of("a"), Clients: v1alpha1.Clients{Count: 2}}
+	got := map[string]int64{}
+	for _, v := range UseOf("ns", template, of("b"), of("b"), of("a")).Volumes {
+		got[v.Class] += v.Bytes
+		if got[v.Class] != v.Bytes {
+			t.Errorf("class %s is listed twice", v.Class)
+		}
+	}
+	if want := int64(40 << 30); got["a"] != want || got["b"] != want {
+		t.Errorf("%v, want %d each", got, want)
 	}
 }
