@@ -370,7 +370,7 @@ func (p *preflight) datasetBytes(spec *sweepspec.Spec, targets int64) (int64, er
 	if !sweepspec.NeedsDataset(spec.Template) {
 		return 0, nil
 	}
-	free := int64(float64(p.cluster.DF.AvailableBytes) / p.overhead(spec) * p.share(spec)) / targets
+	free := int64(float64(p.cluster.DF.AvailableBytes)/p.overhead(spec)*p.share(spec)) / targets
 	bytes, _, err := quiescence.DatasetBytes(spec.Template.Dataset, int(spec.Template.Clients.Count), p.cacheBytes, free)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", sweepspec.ErrSpec, err)
