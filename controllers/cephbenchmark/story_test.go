@@ -2,12 +2,17 @@ package cephbenchmark
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"testing"
 
-	"github.com/cephtune/cephtune/internal/testing/memmanager"
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
 // oneWrite is the shortest benchmark.
@@ -33,42 +38,40 @@ func TestMain(m *testing.M) {
 // Each story has its own world.
 type story func(*world)
 
-// onRealServer has the topics that need a real API server, with its namespaces, rights and pods that end late, and for other
-// topics one that shows that a real manager with its caches behaves as the one in memory.
-var onRealServer = []string{
-	"namespace", "nodes", "shared", "trial", "cluster/a namespace that is none of benchmarks",
-
-	"results/results of two clients outlive a restart", // In memory, both clients start at one moment.
-	"life/a new run ID runs again", "results/expectations that are met", "reference/as fast as on three days", "deletion/after the end",
-	"data/deleted in the midst of it", "restarts/between runs", "beside/deleted in mid-run", "outages/Ceph says that it is not ok",
-	"logs/a pod ends without a manager", "strangers/3 while clients measure",
-}
-
-// Stories of benchmarks, from creation to a clean cluster, by topic: those of onRealServer on a real API server, and all others
-// on one in memory.
+// Stories of benchmarks, from creation to a clean cluster, by topic.
 func TestStories(t *testing.T) {
-	memmanager.Stories[story, *world]{
-		OnRealServer: onRealServer, Real: newWorld, InMemory: newWorldInMemory,
-		Topics: map[string]map[string]story{
-			"life":      lifeStories(),
-			"results":   resultStories(),
-			"failures":  failureStories(),
-			"restarts":  restartStories(),
-			"cluster":   clusterStories(),
-			"deletion":  deletionStories(),
-			"namespace": namespaceStories(),
-			"logs":      logStories(),
-			"nodes":     nodeStories(),
-			"beside":    backgroundStories(),
-			"osds":      osdStories(),
-			"outages":   outageStories(),
-			"data":      dataStories(),
-			"room":      roomStories(),
-			"shared":    sharedStories(),
-			"targets":   targetStories(),
-			"trial":     trialStories(),
-			"reference": referenceStories(),
-			"strangers": strangerStories(),
-		},
-	}.Tell(t, "story")
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	config := apiserver.Start(t)
+	number := 0
+	for topic, stories := range map[string]map[string]story{
+		"life":      lifeStories(),
+		"results":   resultStories(),
+		"failures":  failureStories(),
+		"restarts":  restartStories(),
+		"cluster":   clusterStories(),
+		"deletion":  deletionStories(),
+		"namespace": namespaceStories(),
+		"logs":      logStories(),
+		"nodes":     nodeStories(),
+		"beside":    backgroundStories(),
+		"osds":      osdStories(),
+		"outages":   outageStories(),
+		"data":      dataStories(),
+		"room":      roomStories(),
+		"shared":    sharedStories(),
+		"targets":   targetStories(),
+		"trial":     trialStories(),
+		"reference": referenceStories(),
+		"strangers": strangerStories(),
+	} {
+		for name, tell := range stories {
+			number++
+			namespace := fmt.Sprintf("story-%d", number)
+			t.Run(topic+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				tell(newWorld(t, config, namespace))
+			})
+		}
+	}
 }

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,8 +39,6 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/settings/namespaces"
-	"github.com/cephtune/cephtune/internal/testing/memapi"
-	"github.com/cephtune/cephtune/internal/testing/memmanager"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/tuning/journals"
@@ -54,13 +51,12 @@ const (
 	soon = 8 * time.Minute
 )
 
-// world is a namespace of an API server with the controller, and simulates the rest of a
+// world is a namespace of a real API server with the controller, and simulates the rest of a
 // cluster: pods of Jobs, their runners, Rook, Ceph, and a clock that can be advanced.
 type world struct {
 	client.Client
 	t         *testing.T
-	server    *rest.Config       // for the manager, with the rights in the manifests; nil for an API server in memory
-	memory    *memmanager.Server // the API server in memory; nil for a real one
+	server    *rest.Config // for the manager, with the rights in the manifests
 	namespace string
 	ceph      *cephtest.Cluster
 	rook      *fakeRook
@@ -104,18 +100,6 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	return w
 }
 
-// newWorldInMemory starts a world on an API server of its own, in a bubble of package synctest.
-func newWorldInMemory(t *testing.T, kinds memapi.Kinds, rules rights.Rules) *world {
-	t.Helper()
-	const namespace = "story"
-	server := memmanager.NewServer(t, kinds, rules, namespace)
-	w := worldWith(t, server.Administrator(), namespace)
-	w.memory = server
-	go w.kubelet.run(t.Context())
-	w.start()
-	return w
-}
-
 // worldWith returns a world in which nothing happens by itself, with the client of an administrator.
 func worldWith(t *testing.T, c client.Client, namespace string) *world {
 	w := &world{
@@ -133,14 +117,6 @@ func worldWith(t *testing.T, c client.Client, namespace string) *world {
 // start starts the manager, or starts another after it has ended.
 func (w *world) start() {
 	w.t.Helper()
-	if w.memory != nil {
-		m := w.memory.NewManager()
-		cached := interceptor.NewClient(m.Client(nil), w.writes.funcs())
-		w.setUp(m, namespaces.Tolerant(cached, m.Direct), m.Direct, w.memory, m.Kill)
-		w.memory.Run(m)
-		w.stop = m.Stop
-		return
-	}
 	skip := true
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{settings.LabelManagedBy: settings.ManagedBy})}
 	direct, err := client.NewWithWatch(w.server, client.Options{Scheme: w.Scheme()})
@@ -164,28 +140,13 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(w.t.Context())
-	w.setUp(mgr, mgr.GetClient(), direct, mgr.GetEventRecorder(Name), stop)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := mgr.Start(ctx); err != nil {
-			w.t.Errorf("the manager ended: %v", err)
-		}
-	}()
-	w.stop = func() { stop(); <-ended }
-	w.t.Cleanup(w.stop)
-}
-
-// setUp sets up the controller of a new manager, which stop kills.
-func (w *world) setUp(mgr ctrl.Manager, cached client.Client, direct client.WithWatch, recorder events.EventRecorder, stop func()) {
-	w.t.Helper()
 	counted := interceptor.NewClient(direct, w.writes.funcs())
 	w.started++
+	ctx, stop := context.WithCancel(w.t.Context())
 	process := fmt.Sprintf("manager-%d", w.started)
 	w.reconciler = New(Options{
 		Shared: dependencies.Shared{
-			Client: cached, Reader: namespaces.Tolerant(direct, direct), Recorder: recorder,
+			Client: mgr.GetClient(), Reader: namespaces.Tolerant(direct, direct), Recorder: mgr.GetEventRecorder(Name),
 			Settings: allowances(), Ceph: w.ceph,
 			Lock:      lock.NewBoth(lock.NewLeases(counted, counted, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")),
 			Journals:  journals.New(counted, counted, w.namespace),
@@ -205,6 +166,15 @@ func (w *world) setUp(mgr ctrl.Manager, cached client.Client, direct client.With
 	if err := w.reconciler.SetupWithManager(mgr); err != nil {
 		w.t.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := mgr.Start(ctx); err != nil {
+			w.t.Errorf("the manager ended: %v", err)
+		}
+	}()
+	w.stop = func() { stop(); <-ended }
+	w.t.Cleanup(w.stop)
 }
 
 // restart simulates a crash of the manager and a new start.
