@@ -70,10 +70,10 @@ func TestTraits(t *testing.T) {
 			Traits{BlockBytes: 4096, OperationBytes: 4096, WriteShare: 1, ClosedLoop: true, Windows: true, Percentiles: true},
 		},
 		"fio has a job with a mix of its own": {
-			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioRandReadWrite, BlockSize: size, Jobs: []v1alpha1.FioJob{
+			v1alpha1.Phase{Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandReadWrite, BlockSize: size, Jobs: []v1alpha1.FioJob{
 				{Name: "mix", ReadPercent: ptr.To[int32](90)},
 			}}},
-			Traits{BlockBytes: 4096, OperationBytes: 4096, Reads: true, WriteShare: 0.1, ClosedLoop: true, Windows: true, Percentiles: true, BeginsAgain: true},
+			Traits{BlockBytes: 4096, OperationBytes: 4096, Reads: true, WriteShare: 0.1, OnImages: true, ClosedLoop: true, Windows: true, Percentiles: true, BeginsAgain: true},
 		},
 		"fio has jobs": {
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioWrite, BlockSize: size, Jobs: jobs}},
