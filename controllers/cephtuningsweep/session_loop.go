@@ -311,10 +311,16 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (session.Next, error) {
 	if err != nil {
 		return session.Next{}, err
 	}
-	text, next, decided := fmt.Sprintf("%d pairs", pairs), session.Next{}, 0
+	next := p.raced(e, found)
+	l.saw(p.seen(pairs, found))
+	next.Enough = next.Enough || spent.Enough || pairs >= p.question.LastLook
+	return next, nil
+}
+
+// raced says who is decided at a look, and whether that is enough.
+func (p loopPlan) raced(e session.Evidence, found []session.Finding) session.Next {
+	next, decided := session.Next{}, 0
 	for i, f := range found {
-		a := f.Assessment
-		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
 		if sweepspec.Decided(f) || e.Record.HasLeft(i+1) {
 			decided++
 		}
@@ -322,7 +328,16 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (session.Next, error) {
 			next.Decided = append(next.Decided, i+1)
 		}
 	}
-	l.saw(text)
-	next.Enough = spent.Enough || decided == len(found) || pairs >= p.question.LastLook || sweepspec.WinnerKnown(p.question, found)
-	return next, nil
+	next.Enough = decided == len(found) || sweepspec.WinnerKnown(p.question, found)
+	return next
+}
+
+// seen describes a look for status.
+func (p loopPlan) seen(pairs int, found []session.Finding) string {
+	text := fmt.Sprintf("%d pairs", pairs)
+	for i, f := range found {
+		a := f.Assessment
+		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
+	}
+	return text
 }
