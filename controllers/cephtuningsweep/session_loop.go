@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -334,10 +335,10 @@ func (p loopPlan) raced(e session.Evidence, found []session.Finding) session.Nex
 
 // seen describes a look for status.
 func (p loopPlan) seen(pairs int, found []session.Finding) string {
-	text := fmt.Sprintf("%d pairs", pairs)
+	parts := []string{fmt.Sprintf("%d pairs", pairs)}
 	for i, f := range found {
 		a := f.Assessment
-		text += fmt.Sprintf(", %s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High)
+		parts = append(parts, fmt.Sprintf("%s %.3f (%.3f to %.3f)", p.names[i], a.Ratio, a.Interval.Low, a.Interval.High))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }

@@ -133,7 +133,7 @@ func replacedPool(w *world) {
 // poolsThatDoNotFit has pools of which each fits, but not all at once.
 func poolsThatDoNotFit(w *world) {
 	s := w.create("pools", strings.Replace(poolsSpec, `["16", "32"]`, `["128", "64"]`, 1))
-	w.wantBlocks(s, "All pools at once do not fit: ")
+	w.wantBlocks(s, "All at once do not fit: ")
 }
 
 func capsOfOnePool(w *world) {
