@@ -12,7 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// NoRoom is the code of an obstacle: OSDs have too little space for the data.
+// NoRoom is the code of an obstacle: OSDs have too little space for the data. The test of the page about obstacles looks for codes
+// as literals.
 const NoRoom = "NoRoom"
 
 // nearFullRatio is Ceph's default, used for an OSD map without the ratio.
@@ -80,7 +81,7 @@ func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
 	}
-	return []Obstacle{*waits(NoRoom, "each client that writes new objects can write only %s until an OSD may be nearfull or half of the remaining quota is used, but needs at least %s; free space",
+	return []Obstacle{*waits("NoRoom", "each client that writes new objects can write only %s until an OSD may be nearfull or half of the remaining quota is used, but needs at least %s; free space",
 		quantity(bytes), quantity(LeastRoom))}
 }
 
@@ -140,7 +141,7 @@ func noRoom(in input) *Obstacle {
 		}
 		// OSDs free the space of removed pools with a delay, usually of minutes. So waiting can help if the data
 		// would fit into an empty cluster.
-		obstacle := waits(NoRoom, "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; free space, or write less",
+		obstacle := waits("NoRoom", "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; free space, or write less",
 			quantity(in.Demand.RawBytes), osd.ID, 100*fill, 100*in.nearFullRatio())
 		obstacle.Waits = added < in.nearFullRatio()
 		return obstacle
