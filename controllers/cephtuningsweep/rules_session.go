@@ -91,7 +91,7 @@ func proveConfiguration(seen facts) (plan, bool) {
 func beginSession(seen facts) (plan, bool) {
 	return plan{
 		Step: stepBeginSession, Again: reconcile.AtOnce, Progress: seen.sessionProgress("preparing"),
-		Outcome: seen.inSession(fmt.Sprintf("Creating the %s and the clients of the session.", seen.noun().Own())),
+		Outcome: seen.inSession(fmt.Sprintf("Creating the %s and the clients of the session.", seen.noun().PoolsOfSession())),
 	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunTrial && seen.allProven()
 }
 

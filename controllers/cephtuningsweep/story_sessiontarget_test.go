@@ -110,11 +110,7 @@ func killedWhilePoolsStand(w *world) {
 	s := w.inSessionOfPools()
 	w.restart()
 	w.awaitAfterCrash(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
-	w.setScratchPools(0, 0)
-	w.wantState(before)
-	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 1 || w.sessions(s).Short != 1 {
-		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, validities(s), s.Status.Summary)
-	}
+	w.wantDrawnAgainOnPools(s, before, v1alpha1.TrialInterrupted)
 }
 
 // replacedPool has a pool that gets another ID, as after its removal and creation: its data are gone.
@@ -123,9 +119,15 @@ func replacedPool(w *world) {
 	s := w.inSessionOfPools()
 	w.setScratchPools(500, 3)
 	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
-	w.setScratchPools(0, 0)
+	w.wantDrawnAgainOnPools(s, before, v1alpha1.TrialFailed)
+}
+
+// wantDrawnAgainOnPools checks that one session was invalid, and that its replacement is valid.
+func (w *world) wantDrawnAgainOnPools(s *v1alpha1.CephTuningSweep, before string, invalid v1alpha1.TrialReason) {
+	w.t.Helper()
+	w.setScratchPools(0, 0) // The benchmark has removed them.
 	w.wantState(before)
-	if trialsThatAre(s, v1alpha1.TrialFailed) != 1 || w.sessions(s).Short != 1 {
+	if trialsThatAre(s, invalid) != 1 || w.sessions(s).Short != 1 {
 		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, validities(s), s.Status.Summary)
 	}
 }

@@ -98,7 +98,7 @@ func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Ti
 		return View{}, err
 	}
 	var v View
-	if p.confines(p.Want) && p.chosen == nil {
+	if confines(p.Want) && p.chosen == nil {
 		if v.OSDs, err = p.Ceph.OSDTree(ctx, connection); err != nil {
 			return View{}, err
 		}

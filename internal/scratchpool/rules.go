@@ -70,7 +70,7 @@ func Rules() []reconcile.Rule[Facts, Next] {
 func beginPreparation(f Facts) (Next, bool) { return Next{Part: PartLook}, f.View.OSDMap == nil }
 
 func chooseOSDs(f Facts) (Next, bool) {
-	return Next{Part: PartChoose}, f.confines(f.Want) && f.chosen == nil
+	return Next{Part: PartChoose}, confines(f.Want) && f.chosen == nil
 }
 
 func createPool(f Facts) (Next, bool) { return Next{Part: PartCreate}, !f.ready }
@@ -128,14 +128,14 @@ type lacking struct {
 }
 
 // confines reports whether a pool is to be confined to chosen OSDs.
-func (*Preparation) confines(want []v1alpha1.ScratchPool) bool {
+func confines(want []v1alpha1.ScratchPool) bool {
 	return len(want) == 1 && want[0].OSDSelection != nil
 }
 
 // missing returns the placements that are still to be sent to Ceph, by pool; nil if the pool may use all
 // OSDs.
 func (p *Preparation) missing(want []v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []lacking {
-	if !p.confines(want) {
+	if !confines(want) {
 		return nil
 	}
 	var all []lacking

@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // LabelSession marks the benchmark of a session; its value is the session's number. Such a benchmark measures
@@ -23,7 +24,7 @@ const LabelSession = "cephtune.dev/switching-session"
 
 const (
 	// maxSwitched is the maximum number of candidates in a session.
-	maxSwitched = 6
+	maxSwitched = settings.MaxTargets - 1
 	// sessionMargin is added to the duration of a session's load, so that the load does not end before the
 	// session's last window ends.
 	sessionMargin = 2 * time.Minute
@@ -373,8 +374,8 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 // Aims reports whether sessions aim their clients at standing targets or other loads, and do not change Ceph.
 func (s *Sessions) Aims() bool { return Aims(s.spec) }
 
-// OtherTargets returns the targets of the configurations behind the baseline, if they differ from the baseline's: the scratch
-// pools that stand at once in a session.
+// OtherTargets returns the targets of the configurations behind the baseline, which stand beside it in a session. It returns
+// nil if all configurations have the same target.
 func OtherTargets(spec *Spec, configurations []sweep.Configuration) ([]v1alpha1.Target, error) {
 	if !Aims(spec) || len(configurations) == 0 {
 		return nil, nil
@@ -431,7 +432,7 @@ func (s *Sessions) Benchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	// The session itself sets the options that the sweep varies. If the CephBlockPool contained these options,
 	// Rook could set them again at any time.
 	for _, change := range OwnChanges(&c.Sweep.Spec, nil) {
-		if !s.Aims() {
+		if !s.Aims() { // A standing target keeps its options.
 			delete(b.Spec.Template.Target.ScratchPool.Parameters, change.Setting.Option)
 		}
 	}

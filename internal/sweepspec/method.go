@@ -86,7 +86,7 @@ func wordsOfSessions(spec *Spec, plan *v1alpha1.SweepPlan) Words {
 	noun := NounOf(spec)
 	words := Words{
 		Name: fmt.Sprintf("Interleaved: %ss are switched under one running load", noun), Changes: "under the load, every few seconds or minutes",
-		Method: fmt.Sprintf(windowsMethod, noun, noun.Upper(), noun.Own()), Superior: "If the whole interval is beyond the dashed line, the verdict is Superior.",
+		Method: fmt.Sprintf(windowsMethod, noun, noun.Upper(), noun.PoolsOfSession()), Superior: "If the whole interval is beyond the dashed line, the verdict is Superior.",
 		Trials: trialsPlanned(plan) + ", with a pool each if the target is a scratch pool",
 	}
 	if noun == nounPool {
@@ -111,7 +111,7 @@ const blocksMethod = `Configurations are compared within blocks. A block runs th
 	`verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no ` +
 	`confirmation. One run alone decides nothing.`
 
-// windowsMethod takes the noun for what sessions compare, the same with a capital letter, and [Noun.Own].
+// windowsMethod takes the noun for what sessions compare, the same with a capital letter, and [Noun.PoolsOfSession].
 const windowsMethod = `%[2]ss were switched while one load ran. With scratch pools, each session has its own %[3]s and data. In a session of ` +
 	`short windows, windows of the baseline and of each candidate follow each other in random order, balanced within blocks. ` +
 	`In a session of long windows, the baseline and one candidate stay applied for a long window each. The first part of a ` +

@@ -46,8 +46,8 @@ func targetOf(p v1alpha1.Parameter) Noun {
 // Upper returns the noun for the beginning of a sentence.
 func (n Noun) Upper() string { return string(n[0]-'a'+'A') + string(n[1:]) }
 
-// Own names the scratch pools of one session, after "its own" or "the".
-func (n Noun) Own() string {
+// PoolsOfSession names the scratch pools of one session, after "its own" or "the".
+func (n Noun) PoolsOfSession() string {
 	if n == nounPool {
 		return "pools"
 	}

@@ -36,9 +36,9 @@ func (l *Latencies) add(e Evidence, pieces [3]switchback.Piece) error {
 		for i := whole.First; i < whole.End; i++ {
 			histograms := &l.Middle
 			switch {
-			case early.Has(i) && !late.Has(i):
+			case early.Contains(i) && !late.Contains(i):
 				histograms = &l.Early
-			case late.Has(i) && !early.Has(i):
+			case late.Contains(i) && !early.Contains(i):
 				histograms = &l.Late
 			}
 			if err := histograms.add(&c.Seconds[i]); err != nil {

@@ -227,11 +227,11 @@ func (q Question) BestIsKnown(found []Finding, wins, decided func(int) bool) boo
 // short returns a candidate's effect in its session of short windows, with the p-values of the randomisation
 // test. Its noise is the variation between blocks.
 func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.PValues, error) {
-	own := validEntries(entries, candidate)
-	if len(own) == 0 {
+	valid := validEntries(entries, candidate)
+	if len(valid) == 0 {
 		return stats.Contrast{Paired: true}, stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, nil
 	}
-	e := own[0]
+	e := valid[0]
 	pairs := e.Blocks
 	if q.Candidates == 1 {
 		pairs *= 2
@@ -239,8 +239,8 @@ func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.P
 	// A candidate that was decided at a look has left, so it has fewer blocks than others. A disturbance that is known only
 	// later may take one of them away. All looks have the same level, so any number of pairs is judged like a look then.
 	left := slices.ContainsFunc(entries, func(other Entry) bool { return !other.Invalid && other.Blocks > e.Blocks })
-	if len(own) > 1 || q.Quick && !left && !slices.Contains(QuickLooks(q.LastLook), pairs) {
-		return stats.Contrast{}, stats.PValues{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(own))
+	if len(valid) > 1 || q.Quick && !left && !slices.Contains(QuickLooks(q.LastLook), pairs) {
+		return stats.Contrast{}, stats.PValues{}, fmt.Errorf("%w: no look at %d pairs of %d sessions", stats.ErrParameter, pairs, len(valid))
 	}
 	return e.contrast(), e.P, nil
 }

@@ -112,19 +112,19 @@ func (s Session) entries(summarise func([]block, int) (Entry, error)) ([]Entry, 
 	invalid := s.Long == 0 && s.faultsDiffer() || len(blocks) < least
 	entries := make([]Entry, len(candidates))
 	for i, candidate := range candidates {
-		own := with(candidate, blocks)
-		if !invalid && len(own) >= least {
-			if entries[i], err = summarise(own, candidate); err != nil {
+		shared := blocksWith(candidate, blocks)
+		if !invalid && len(shared) >= least {
+			if entries[i], err = summarise(shared, candidate); err != nil {
 				return nil, err
 			}
 		}
-		entries[i].Candidate, entries[i].Blocks, entries[i].Invalid = candidate, len(own), invalid || len(own) < least
+		entries[i].Candidate, entries[i].Blocks, entries[i].Invalid = candidate, len(shared), invalid || len(shared) < least
 	}
 	return entries, nil
 }
 
-// with returns the blocks that have a window of a candidate. A candidate that is decided leaves a session before its end.
-func with(candidate int, blocks []block) []block {
+// blocksWith returns the blocks that have a window of a candidate. A candidate that is decided leaves a session before its end.
+func blocksWith(candidate int, blocks []block) []block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b block) bool { return !slices.Contains(b.order, candidate) })
 }
 

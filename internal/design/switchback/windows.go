@@ -58,8 +58,8 @@ type Part struct {
 	Lasted     time.Duration
 }
 
-// Has reports whether a row is one of the part.
-func (p Part) Has(row int) bool { return row >= p.First && row < p.End }
+// Contains reports whether a row is one of the part.
+func (p Part) Contains(row int) bool { return row >= p.First && row < p.End }
 
 // Piece is a whole window or a half of it, with one Part for each client.
 type Piece struct {

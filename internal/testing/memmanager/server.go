@@ -131,13 +131,13 @@ func (s *Server) mayOwn(r Request) bool {
 
 // Eventf implements events.EventRecorder.
 func (s *Server) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
-	about, err := meta.Accessor(regarding)
+	object, err := meta.Accessor(regarding)
 	if err != nil {
 		s.t.Error(err)
 		return
 	}
 	made := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("%s-%d", about.GetName(), s.events.Add(1))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("%s-%d", object.GetName(), s.events.Add(1))},
 		Type:       kind, Reason: reason, Action: action, Note: fmt.Sprintf(note, args...),
 	}
 	if err := s.Create(s.t.Context(), made); err != nil && s.t.Context().Err() == nil {
