@@ -123,7 +123,7 @@ fuzz: ## Fuzz every target for FUZZTIME.
 
 .PHONY: simulate
 simulate: ## Run the simulations of docs/statistics.md in full, with 25 times as many sweeps as in tests. It takes an hour.
-	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/design/sweep ./internal/design/switchback
+	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/design/sweep ./internal/design/switchback ./internal/design/curve
 
 # STORIES is the number of stories of "make storm", half of them of sweeps and half of benchmarks. SEED is the first of
 # their seeds. PLOTS are the packages with stories.

@@ -1,0 +1,54 @@
+package curve
+
+// Course is a curve with all that it was drawn from: what was asked, the steps in their order, and what follows from
+// them.
+type Course struct {
+	Question Question `json:"question"`
+	// ClosedLoopPerSecond is the rate of the closed loop before the steps.
+	ClosedLoopPerSecond float64 `json:"closedLoopPerSecond"`
+	Steps               []Step  `json:"steps"`
+	Knee                Knee    `json:"knee"`
+}
+
+// Next returns the next step, or the end.
+func (c Course) Next() Decision { return Next(c.Question, c.ClosedLoopPerSecond, c.Steps) }
+
+// Judged returns the course with its knee.
+func (c Course) Judged() Course {
+	c.Knee = Judge(c.Question, c.ClosedLoopPerSecond, c.Steps)
+	return c
+}
+
+// Sustainable returns the rate that keeps the limit, with its interval; false if it is unknown, or if no rate does.
+func (c *Course) Sustainable() (Knee, bool) {
+	if c == nil || c.Knee.State != Found && c.Knee.State != NeverExceeded || !(c.Knee.PerSecond > 0) {
+		return Knee{}, false
+	}
+	return c.Knee, true
+}
+
+// Outcome says what a step shows about a limit.
+func (q Question) Outcome(s Step) Outcome {
+	switch {
+	case s.Fault != "":
+		return Unusable
+	case s.Saturated:
+		return Saturated
+	case float64(s.Over) > float64(s.Count)*(1-q.Percent/100):
+		return Exceeded
+	}
+	return Kept
+}
+
+// Outcome is what a step shows.
+type Outcome string
+
+// The outcomes.
+const (
+	Kept     Outcome = "Kept"
+	Exceeded Outcome = "Exceeded"
+	// Saturated: the target did not keep up with the rate, so the step has no latency.
+	Saturated Outcome = "Saturated"
+	// Unusable: the step shows nothing.
+	Unusable Outcome = "Unusable"
+)
