@@ -43,6 +43,8 @@ const phasesWithEverything = `
   fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateBandwidth: 1Mi}
 - name: fio-rate
   fio: {pattern: RandReadWrite, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, rateIOPS: 100, rateProcess: Poisson, sync: Data}
+- name: fio-curve
+  fio: {pattern: RandReadWrite, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, curve: {metric: LatencyP99, atMost: 10ms, direction: Read, stepDuration: 20s, maxSteps: 21}}
 - name: fio-objects-in-order
   fio: {engine: RADOS, pattern: Read, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s}
 - name: fio-claim

@@ -17,6 +17,8 @@ type (
 	Load = load.Load
 	// Piloted is a Load that may need pilots to determine its number of bytes.
 	Piloted = load.Piloted
+	// Curved is a Load that can offer any rate.
+	Curved = load.Curved
 	// Growing is a Load that may write new objects, so that the free space may limit it.
 	Growing = load.Growing
 	// Pilot is the outcome of a short run that measures how fast the clients are.

@@ -58,6 +58,9 @@ func New(name string, spec v1alpha1.Fio) (load.Load, error) {
 		}
 		f.jobs = append(f.jobs, s)
 	}
+	if spec.Curve != nil {
+		return f, f.checkCurve()
+	}
 	if f.openLoop() {
 		if err := checkOpenLoop(&spec); err != nil {
 			return nil, err
@@ -69,7 +72,11 @@ func New(name string, spec v1alpha1.Fio) (load.Load, error) {
 
 // Timing implements load.Load.
 func (f *phase) Timing() load.Timing {
-	return load.Timing{RampSeconds: f.ramp, MeasuredSeconds: f.seconds}
+	timing := load.Timing{RampSeconds: f.ramp, MeasuredSeconds: f.seconds}
+	if c := f.spec.Curve; c != nil {
+		timing.CurveSeconds = float64(c.MaxSteps) * (stepRamp + c.StepDuration.Seconds() + betweenSteps)
+	}
+	return timing
 }
 
 // Namespaces implements load.Load. fio's rados engine supports only the default namespace.
@@ -106,6 +113,18 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		return task.Task{}, err
 	}
 	clones := f.clones(p)
+	if !f.openLoop() {
+		return f.task(run, clones, f.measurement(p, run, clones))
+	}
+	measure, err := f.generate(p, run, clones)
+	if err != nil {
+		return task.Task{}, err
+	}
+	return f.task(run, clones, measure)
+}
+
+// task returns the task of a measurement. Before it, the task checks the data of the copies.
+func (f *phase) task(run load.Run, clones []clone, measure *task.Measurement) (task.Task, error) {
 	var steps []task.Command
 	for _, s := range clones {
 		if s.size < s.job.block {
@@ -114,13 +133,6 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		}
 		if step, ok := s.check(); ok && !slices.ContainsFunc(steps, step.Same) {
 			steps = append(steps, step)
-		}
-	}
-	measure := f.measurement(p, run, clones)
-	if f.openLoop() {
-		var err error
-		if measure, err = f.generate(p, run, clones); err != nil {
-			return task.Task{}, err
 		}
 	}
 	measure.RequestedSeconds, measure.MinimumSeconds = f.seconds, parse.MinimumShare*f.seconds

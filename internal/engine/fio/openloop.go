@@ -134,8 +134,16 @@ func (f *phase) openLoop() bool {
 	return !slices.ContainsFunc(f.jobs, func(s section) bool { return s.operations == 0 && s.bandwidth == 0 })
 }
 
-// generate returns the measurement of an open loop.
+// generate returns the measurement of an open loop, at the rates of the jobs.
 func (f *phase) generate(p place.Place, run load.Run, clones []clone) (*task.Measurement, error) {
+	return f.generateAt(p, run, clones, func(c *openloop.Copy, s section) {
+		c.IOPS, c.BytesPerSecond = float64(s.operations), float64(s.bandwidth)
+		c.Poisson = s.operations > 0 && f.spec.RateProcess == v1alpha1.FioRatePoisson
+	})
+}
+
+// generateAt returns the measurement of an open loop. The function setRate sets the rate of a copy.
+func (f *phase) generateAt(p place.Place, run load.Run, clones []clone, setRate func(*openloop.Copy, section)) (*task.Measurement, error) {
 	engine, _ := f.engineName(p)
 	l := &openloop.Load{
 		Engine: openloop.Engine(engine), Sync: syncName(f.spec.Sync), RampSeconds: f.ramp, Seconds: f.seconds,
@@ -151,9 +159,9 @@ func (f *phase) generate(p place.Place, run load.Run, clones []clone) (*task.Mea
 	for i, s := range clones {
 		c := openloop.Copy{
 			Target: s.data.Target(s.part), Offset: s.offset, Size: s.size, Reads: s.job.reads, Writes: s.job.writes, Random: s.job.random,
-			Blocks: []openloop.Block{{Bytes: s.job.block, Weight: 1}}, IOPS: float64(s.job.operations), BytesPerSecond: float64(s.job.bandwidth),
-			Poisson: s.job.operations > 0 && f.spec.RateProcess == v1alpha1.FioRatePoisson, Seed: seed(run.Seed(), p.Client, i),
+			Blocks: []openloop.Block{{Bytes: s.job.block, Weight: 1}}, Seed: seed(run.Seed(), p.Client, i),
 		}
+		setRate(&c, s.job)
 		if s.data.Medium == prefill.Objects {
 			c.Offset, c.ObjectBytes = 0, s.data.ObjectBytes()
 		}

@@ -23,12 +23,13 @@ type section struct {
 	size                  int64 // the maximum number of bytes of a copy's data; 0 for no limit
 	compressible          int32
 	operations, bandwidth int64 // the rate; both are 0 without a rate
+	readPercent           int32 // of a mixed load
 
 	// options holds the options that all copies share.
 	options []string
 }
 
-// mixOptions returns the share of reads of a mixed load.
+// mixOptions sets and returns the share of reads of a mixed load.
 func (s *section) mixOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
 	if !s.reads || !s.writes {
 		return nil
@@ -37,7 +38,8 @@ func (s *section) mixOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
 	if spec.ReadPercent != nil {
 		percent = *spec.ReadPercent
 	}
-	return []string{"--rwmixread=" + strconv.Itoa(int(either(job.ReadPercent, percent)))}
+	s.readPercent = either(job.ReadPercent, percent)
+	return []string{"--rwmixread=" + strconv.Itoa(int(s.readPercent))}
 }
 
 // newSection returns the section of a job. The error says which value is invalid. For numJobs, ioDepth and

@@ -40,7 +40,8 @@ func (s phaseSpec) Traits() load.Traits {
 		Ramp:           ptr.Deref(s.Ramp, metav1.Duration{}).Duration,
 		OnImages:       s.Engine == "" || s.Engine == v1alpha1.FioEngineRBD,
 		ClosedLoop:     s.isClosedLoop(),
-		Windows:        true,
+		Windows:        s.Curve == nil,
+		Curve:          s.Curve != nil,
 		Percentiles:    true,
 		BeginsAgain:    s.beginsAgain(),
 	}
@@ -64,7 +65,7 @@ func (s phaseSpec) Traits() load.Traits {
 
 // beginsAgain: fio's rados engine makes its objects at each start, and removes them at each end.
 func (s phaseSpec) beginsAgain() bool {
-	return s.isClosedLoop() && s.Engine != v1alpha1.FioEngineRADOS && !slices.ContainsFunc(s.kinds(), func(job v1alpha1.FioJob) bool { return !isRandom(job.Pattern) })
+	return s.isClosedLoop() && s.Curve == nil && s.Engine != v1alpha1.FioEngineRADOS && !slices.ContainsFunc(s.kinds(), func(job v1alpha1.FioJob) bool { return !isRandom(job.Pattern) })
 }
 
 func mixes(p v1alpha1.FioPattern) bool {
@@ -120,6 +121,9 @@ func (s phaseSpec) Words() []string {
 	}
 	if s.RateIOPS != nil {
 		words = append(words, fmt.Sprintf("at %d IOPS offered by each job", *s.RateIOPS))
+	}
+	if s.Curve != nil {
+		words = append(words, fmt.Sprintf("and the rate that keeps %s at %s or below", s.Curve.Metric, s.Curve.AtMost))
 	}
 	return words
 }

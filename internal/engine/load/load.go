@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -44,6 +45,16 @@ type Piloted interface {
 	// PilotTask returns the task of a pilot with the given number of bytes. A pilot is valid even if it ends
 	// very soon.
 	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
+}
+
+// Curved is a Load that can offer any rate, to find the highest one that keeps a limit of latency.
+type Curved interface {
+	Load
+	// Curve returns what the phase asks for; nil if it asks for no curve.
+	Curve() *v1alpha1.Curve
+	// Step returns the task in which one client offers a rate: perSecond operations a second, reads and writes
+	// together, as independent arrivals.
+	Step(p place.Place, run Run, perSecond float64) (task.Task, error)
 }
 
 // Growing is a Load that may write new objects for as long as it runs. The free space may limit it.
@@ -136,6 +147,9 @@ type Dataset struct {
 	Remove []task.Command
 }
 
+// Seconds returns how long the whole phase takes, at most.
+func (t Timing) Seconds() float64 { return t.RampSeconds + t.MeasuredSeconds + t.CurveSeconds }
+
 // Timing is how long a measurement takes, in seconds.
 type Timing struct {
 	// RampSeconds is the time at the beginning that is not measured. If Cut is set, the engine's output
@@ -144,4 +158,6 @@ type Timing struct {
 	Cut         bool
 	// MeasuredSeconds is the planned time of the measurement after the ramp.
 	MeasuredSeconds float64
+	// CurveSeconds is how long the steps of a curve take after the measurement, at most.
+	CurveSeconds float64
 }

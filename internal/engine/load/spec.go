@@ -85,6 +85,8 @@ type Traits struct {
 	// ClosedLoop says that the engine reports percentiles, and that the load or one of its jobs offers no
 	// rate. The percentiles of such a load improve when fewer operations are in flight.
 	ClosedLoop bool
+	// Curve says that the load looks for the highest rate that keeps a limit of latency.
+	Curve bool
 	// Windows says that the engine reports its work each second and runs as long as requested, so that its
 	// run can be divided into windows. Percentiles says that the engine also reports a histogram of latencies
 	// each second.

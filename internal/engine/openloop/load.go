@@ -52,8 +52,10 @@ type Copy struct {
 	Random      bool  `json:"random,omitempty"`
 	// Blocks are the sizes of operations, with their weights.
 	Blocks []Block `json:"blocks"`
-	// IOPS or BytesPerSecond is the rate of each direction, as with fio.
+	// IOPS or BytesPerSecond is the rate of each direction, as with fio. With ReadShare, IOPS is the rate of reads and
+	// writes together, and ReadShare the share of reads: above 0 and below 1.
 	IOPS           float64 `json:"iops,omitempty"`
+	ReadShare      float64 `json:"readShare,omitempty"`
 	BytesPerSecond float64 `json:"bytesPerSecond,omitempty"`
 	Poisson        bool    `json:"poisson,omitempty"`
 	Seed           uint32  `json:"seed"`
@@ -100,8 +102,10 @@ func (c *Copy) validate() error {
 		return errors.New("it needs a target and a direction")
 	case len(c.Blocks) == 0 || (c.IOPS > 0) == (c.BytesPerSecond > 0):
 		return errors.New("it needs block sizes, and either iops or bytesPerSecond")
-	case c.Poisson && c.IOPS == 0:
-		return errors.New("poisson needs iops")
+	case (c.Poisson || c.ReadShare != 0) && c.IOPS == 0:
+		return errors.New("poisson and readShare need iops")
+	case c.ReadShare != 0 && !(c.ReadShare > 0 && c.ReadShare < 1 && c.Reads && c.Writes):
+		return errors.New("readShare must be above 0 and below 1, and needs reads and writes")
 	}
 	for _, b := range c.Blocks {
 		largest := c.Size
@@ -124,9 +128,14 @@ func (c *Copy) MeanBlock() float64 {
 	return bytes / weights
 }
 
-// rate returns the operations a second of a copy in each direction.
-func (c *Copy) rate() float64 {
-	if c.IOPS > 0 {
+// rate returns the operations a second of a copy in one direction.
+func (c *Copy) rate(write bool) float64 {
+	switch {
+	case c.ReadShare > 0 && write:
+		return c.IOPS * (1 - c.ReadShare)
+	case c.ReadShare > 0:
+		return c.IOPS * c.ReadShare
+	case c.IOPS > 0:
 		return c.IOPS
 	}
 	return c.BytesPerSecond / c.MeanBlock()
@@ -146,7 +155,9 @@ func (c *Copy) directions() []bool {
 func (l *Load) rate() float64 {
 	var sum float64
 	for i := range l.Copies {
-		sum += l.Copies[i].rate() * float64(len(l.Copies[i].directions()))
+		for _, write := range l.Copies[i].directions() {
+			sum += l.Copies[i].rate(write)
+		}
 	}
 	return sum
 }

@@ -517,3 +517,30 @@ func TestValidateRefuses(t *testing.T) {
 		})
 	}
 }
+
+// Reads and writes share one rate, and the writes have the rest of it.
+func TestReadsHaveTheirShareOfARate(t *testing.T) {
+	l := &Load{Seconds: 100, Copies: []Copy{{
+		Target: "f", Size: 1 << 30, Reads: true, Writes: true, Random: true, Blocks: []Block{{4096, 1}}, IOPS: 1000, ReadShare: 0.7, Poisson: true, Seed: 7,
+	}}}
+	if err := l.Validate(); err != nil || l.rate() != 1000 {
+		t.Fatalf("%v/s, %v", l.rate(), err)
+	}
+	var reads, writes int
+	var op Operation
+	for line := newTimeline(l); line.due() < 100*time.Second; {
+		if line.take(&op); op.Write {
+			writes++
+		} else {
+			reads++
+		}
+	}
+	if reads < 69000 || reads > 71000 || writes < 29200 || writes > 30800 { // more than 3.7 standard deviations
+		t.Errorf("%d reads, %d writes", reads, writes)
+	}
+	for _, share := range []float64{-0.1, 1, 1.5} {
+		if l.Copies[0].ReadShare = share; l.Validate() == nil {
+			t.Errorf("a share of %v is valid", share)
+		}
+	}
+}

@@ -90,9 +90,9 @@ func (s *stream) phase() float64 {
 func (s *stream) gap() float64 {
 	switch {
 	case s.copy.Poisson:
-		return s.random.ExpFloat64() / s.copy.IOPS
+		return s.random.ExpFloat64() / s.copy.rate(s.write)
 	case s.copy.IOPS > 0:
-		return 1 / s.copy.IOPS
+		return 1 / s.copy.rate(s.write)
 	}
 	return float64(s.bytes) / s.copy.BytesPerSecond
 }
