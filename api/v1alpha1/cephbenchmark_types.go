@@ -88,6 +88,12 @@ type CephBenchmarkList struct {
 //        self.expectations.all(e, e.phase != p.name ||
 //          !e.metric.startsWith('LatencyP') ||
 //          (has(e.closedLoop) && e.closedLoop)))"
+// +kubebuilder:validation:XValidation:message="only a phase with fio.curve has SustainableIOPS, and only for all
+//    operations: name such a phase, and leave direction out",
+//   rule="!has(self.expectations) ||
+//      self.expectations.all(e, e.metric != 'SustainableIOPS' ||
+//        (e.direction == 'Total' &&
+//          self.template.phases.exists(p, p.name == e.phase && has(p.fio) && has(p.fio.curve))))"
 // +kubebuilder:validation:XValidation:message="failOn needs expectations: without them there is no verdict",
 //   rule="!has(self.failOn) || has(self.expectations)"
 // +kubebuilder:validation:XValidation:message="only the phase that template.outage names has TimeToClean and
@@ -576,13 +582,17 @@ type PhaseResult struct {
 	Marks []ResultMark `json:"marks,omitempty"`
 
 	// metrics are the figures: at most eight for reads, eight for writes, eight for both
-	// together, and nine for an outage.
+	// together, nine for an outage, and one for a curve.
 	// +optional
 	// +listType=map
 	// +listMapKey=metric
 	// +listMapKey=direction
-	// +kubebuilder:validation:MaxItems=33
+	// +kubebuilder:validation:MaxItems=34
 	Metrics []MetricResult `json:"metrics,omitempty"`
+
+	// curve says how the curve of the phase ended in the latest valid run.
+	// +optional
+	Curve *CurveResult `json:"curve,omitempty"`
 
 	// backgroundIOPS is how many operations per second the background load did while the phase was
 	// measured: the geometric mean of all valid runs. If the engine of the background load reports no
@@ -612,7 +622,7 @@ type MetricResult struct {
 	Value Decimal `json:"value"`
 
 	// low is the lower end of the 95 % interval for the figure of a typical run. It is absent for fewer than
-	// three valid runs, and for LatencyMax.
+	// three valid runs, and for LatencyMax. SustainableIOPS also has it with fewer runs: then it is that of the curve.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 

@@ -121,6 +121,15 @@ const (
 //      (has(self.template.outage) &&
 //        self.template.outage.phase == self.objective.phase &&
 //        self.objective.direction == 'Total')"
+// +kubebuilder:validation:XValidation:message="only a phase with fio.curve has SustainableIOPS, and only for all
+//    operations: name such a phase in objective and constraints, and leave direction out",
+//   rule="(self.objective.metric != 'SustainableIOPS' ||
+//        (self.objective.direction == 'Total' &&
+//          self.template.phases.exists(p, p.name == self.objective.phase && has(p.fio) && has(p.fio.curve)))) &&
+//      (!has(self.constraints) ||
+//        self.constraints.all(c, c.metric != 'SustainableIOPS' ||
+//          (c.direction == 'Total' &&
+//            self.template.phases.exists(p, p.name == c.phase && has(p.fio) && has(p.fio.curve)))))"
 //
 // Rules about constraints:
 // +kubebuilder:validation:XValidation:message="only the phase that template.outage names has TimeToClean and

@@ -62,7 +62,7 @@ type RunID string
 // Values of Metric.
 //
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;
-//   TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
+//   SustainableIOPS;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
 
 // Metric is a figure of a phase.
 //
@@ -71,6 +71,8 @@ type RunID string
 //   - LatencyMean, LatencyMax: mean and longest time of an operation, in seconds.
 //   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which 50 %, 95 %, 99 %
 //     or 99.9 % of the operations completed, in seconds.
+//   - SustainableIOPS: the highest rate of operations a second that keeps a limit of latency. Only a
+//     phase with fio.curve has it.
 //   - TimeToClean: the time from the end of an outage until all placement groups were clean
 //     again, in seconds. Only the phase that template.outage names has it.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
@@ -94,6 +96,8 @@ const (
 	MetricLatencyP99  Metric = "LatencyP99"
 	MetricLatencyP999 Metric = "LatencyP999"
 	MetricTimeToClean Metric = "TimeToClean"
+
+	MetricSustainableIOPS Metric = "SustainableIOPS"
 
 	MetricP50Before   Metric = "P50Before"
 	MetricP99Before   Metric = "P99Before"
@@ -132,8 +136,9 @@ type MetricReference struct {
 	Phase PhaseName `json:"phase"`
 
 	// metric is the figure of that phase. fio gives every metric; radosBench gives Bandwidth, IOPS,
-	// LatencyMean and LatencyMax; rbdBench gives Bandwidth and IOPS. Only the phase of
-	// template.outage has TimeToClean and the latencies of its parts, such as P99Outage.
+	// LatencyMean and LatencyMax; rbdBench gives Bandwidth and IOPS. Only a phase with fio.curve
+	// has SustainableIOPS. Only the phase of template.outage has TimeToClean and the latencies of its
+	// parts, such as P99Outage.
 	// +required
 	Metric Metric `json:"metric"`
 
@@ -145,7 +150,7 @@ type MetricReference struct {
 }
 
 // Threshold is a limit for a metric: a time such as `20ms` for latencies and TimeToClean, bytes
-// per second such as `400Mi` for Bandwidth, and a number such as `5k` for IOPS. A whole number may be written as a
+// per second such as `400Mi` for Bandwidth, and a number such as `5k` for IOPS and SustainableIOPS. A whole number may be written as a
 // number or as a string.
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MinLength=1

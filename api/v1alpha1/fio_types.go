@@ -172,14 +172,19 @@ type FioJob struct {
 // +kubebuilder:validation:XValidation:message="rateProcess Poisson needs rateIOPS",
 //   rule="self.rateProcess == 'Linear' || has(self.rateIOPS) || (has(self.jobs) && self.jobs.exists(j, has(j.rateIOPS)))"
 // +kubebuilder:validation:XValidation:message="engine IOUring is not possible at a rate, because Kubernetes forbids
-//    io_uring by default: use LibAIO, or leave out rateIOPS and rateBandwidth",
-//   rule="!has(self.engine) || self.engine != 'IOUring' || !$fioHasRate"
+//    io_uring by default: use LibAIO, or leave out rateIOPS, rateBandwidth and curve",
+//   rule="!has(self.engine) || self.engine != 'IOUring' || !($fioHasRate || has(self.curve))"
+// +kubebuilder:validation:XValidation:message="a curve finds its rates: leave out rateIOPS, rateBandwidth and jobs",
+//   rule="!has(self.curve) || !(has(self.rateIOPS) || has(self.rateBandwidth) || has(self.jobs))"
+// +kubebuilder:validation:XValidation:message="a curve limits reads or writes only if the phase both reads and writes:
+//    leave curve.direction out",
+//   rule="!has(self.curve) || self.curve.direction == 'Total' || self.pattern in ['ReadWrite', 'RandReadWrite']"
 // +kubebuilder:validation:XValidation:message="one client makes at most 1000000 operations a second: rateIOPS applies
 //    to each of numJobs copies; use a larger clients.count",
 //   rule="!has(self.rateIOPS) || has(self.jobs) || self.rateIOPS * self.numJobs <= 1000000"
 // +kubebuilder:validation:XValidation:message="at a rate, leave out fsync, fdatasync, direct: false,
 //    compressiblePercent and distribution: cephtune's own generator makes such a load, and lacks them",
-//   rule="!$fioHasRate ||
+//   rule="!($fioHasRate || has(self.curve)) ||
 //      !((has(self.fsync) && self.fsync > 0) ||
 //        (has(self.fdatasync) && self.fdatasync > 0) ||
 //        !self.direct ||
@@ -281,6 +286,12 @@ type Fio struct {
 	// +optional
 	// +kubebuilder:default=Linear
 	RateProcess FioRateProcess `json:"rateProcess,omitempty"`
+
+	// curve looks for the highest rate that keeps a limit of latency. With it, duration, ramp and ioDepth are those
+	// of a closed loop at the beginning, and the phase has the metric SustainableIOPS. Reads and writes share the
+	// rates of the curve as readPercent says.
+	// +optional
+	Curve *Curve `json:"curve,omitempty"`
 
 	// fsync is the number of writes after which jobs call fsync. 0 means never.
 	// +optional

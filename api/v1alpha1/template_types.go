@@ -59,6 +59,8 @@ import (
 //   rule="self.phases.all(p, p.name != $background ||
 //        ((!has(p.rbdBench) || !has(p.rbdBench.ioTotal)) &&
 //          (!has(p.radosBench) || (!p.radosBench.reuseObjects && p.radosBench.mode != 'Seq'))))"
+// +kubebuilder:validation:XValidation:message="a background load has no curve: leave curve out of its phase",
+//   rule="self.phases.all(p, p.name != $background || !has(p.fio) || !has(p.fio.curve))"
 // +kubebuilder:validation:XValidation:message="outage.phase must name a phase of phases that is not the background
 //    load",
 //   rule="!has(self.outage) || self.phases.exists(p, p.name == self.outage.phase && p.name != $background)"

@@ -125,6 +125,8 @@ func (r *Reconciler) makeMove(ctx context.Context, seen pass, p plan) (effect, e
 		return now(), r.dropCaches(ctx, seen, p.Detail.move.ID)
 	case workload.MoveReadPilot:
 		return now(), r.readPilot(ctx, seen, p.Detail.move.ID)
+	case workload.MoveReadStep:
+		return now(), r.readStep(ctx, seen, p.Detail.move)
 	default:
 		return effect{}, fmt.Errorf("no action for move %q", p.Detail.move.Kind)
 	}
@@ -154,6 +156,11 @@ func (r *Reconciler) readPilot(ctx context.Context, seen pass, id string) error 
 	}
 	seen.memory.noted.PilotSeconds[id] = slowest
 	return nil
+}
+
+// readStep adds a step to the curve of a phase.
+func (r *Reconciler) readStep(ctx context.Context, seen pass, move workload.Move) error {
+	return seen.concluded(move.Read.Run).ReadStep(ctx, reporters(seen.runners), move, seen.disturbancesOf(move.Read.Run, move.ID), seen.memory.noted.Courses)
 }
 
 // markRunning returns an edit of status. If the plan assigns the run's first phase to the clients, the edit

@@ -31,6 +31,7 @@ func (e *tempest) spec() string {
 		`{name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}`,
 		`{name: write, fio: {pattern: RandWrite, ramp: 0s, duration: 30s}}`,
 		`{name: read, fio: {pattern: RandRead, rateIOPS: 1000, ramp: 0s, duration: 30s}}`,
+		`{name: curve, fio: {pattern: RandWrite, ramp: 0s, duration: 30s, curve: {atMost: 20ms, stepDuration: 10s, maxSteps: 8}}}`,
 		`{name: bench, radosBench: {mode: Write, duration: 30s}}`,
 		`{name: reuse, radosBench: {mode: Write, reuseObjects: true, duration: 30s}}`,
 		`{name: block, rbdBench: {ioType: Write, ioPattern: Rand, ioTotal: 64Mi, dataPattern: RepeatedByte}}`,

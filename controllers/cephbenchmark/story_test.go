@@ -61,6 +61,7 @@ func TestStories(t *testing.T) {
 		"room":      roomStories(),
 		"shared":    sharedStories(),
 		"targets":   targetStories(),
+		"curves":    curveStories(),
 		"trial":     trialStories(),
 		"reference": referenceStories(),
 		"strangers": strangerStories(),

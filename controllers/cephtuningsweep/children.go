@@ -68,7 +68,7 @@ func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmar
 }
 
 // rampBytes estimates the bytes that the clients wrote during ramps, for the engines that do not report
-// ramps. It assumes the write rate that was measured after the ramp.
+// ramps, and in the steps of curves. It assumes the write rate that was measured after the ramp.
 func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 	total := 0.0
 	for _, phase := range t.Phases {
@@ -82,7 +82,7 @@ func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 		}
 		for _, p := range run.Phases {
 			if p.Name == phase.Name {
-				total += float64(p.WrittenBytes()) * timing.RampSeconds / timing.MeasuredSeconds
+				total += float64(p.WrittenBytes()) * (timing.RampSeconds + timing.CurveSeconds) / timing.MeasuredSeconds
 			}
 		}
 	}

@@ -96,7 +96,7 @@ table of results, and needs no cluster.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
 	root.AddCommand(
-		run.NewCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
+		run.NewCommand(name), run.NewCurveCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
 		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
 		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name), versions.NewCommand(name),
 	)

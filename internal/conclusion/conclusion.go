@@ -73,6 +73,9 @@ func (s Execution) Conclude(runs []Run, references map[string]figure.Reference) 
 		if combined.BackgroundIOPS, err = figure.CombinedIOPS(background[p.Name]); err != nil {
 			return Conclusion{}, fmt.Errorf("phase %s: %w", p.Name, err)
 		}
+		for _, o := range observations[p.Name] {
+			combined.Curve = cmp.Or(CurveResult(o.Curve), combined.Curve)
+		}
 		c.Phases = append(c.Phases, combined)
 	}
 	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: observations, References: references, Now: s.Now})

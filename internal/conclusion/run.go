@@ -87,6 +87,7 @@ func (s Execution) phase(run int32, i int, gathered *Gathered) (archive.Phase, s
 	}
 	disturbances := s.Disturbances[id]
 	observation.Mark(s.marks(p, observation.Result, disturbances)...)
+	s.addCurve(&observation, id)
 	phase.OSDIO = slowosd.Typical(s.OSDIO(), start, end)
 	phase.SlowOSDs = slowosd.Find(slowosd.Phase{
 		Start: start, End: end, Samples: phase.OSDLatencies,

@@ -57,6 +57,9 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 				return v1alpha1.PhaseResult{}, fmt.Errorf("phase %s: %s: %w", phase, metric, err)
 			}
 			if ok {
+				if metric == v1alpha1.MetricSustainableIOPS && len(values) < MinimumRuns {
+					m.Low, m.High = boundsOfCurves(runs)
+				}
 				if m.Direction = direction; direction == v1alpha1.DirectionTotal { // Status has no room for more.
 					m.Text = textOf(m)
 				}
@@ -65,6 +68,22 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 		}
 	}
 	return out, nil
+}
+
+// boundsOfCurves returns the interval that covers those of all curves. One curve has many steps, so it has an interval
+// of its own.
+func boundsOfCurves(runs []Observation) (low, high v1alpha1.Decimal) {
+	var lowest, highest float64
+	for i, run := range runs {
+		knee, ok := run.Curve.Sustainable()
+		if !ok {
+			return "", "" // An earlier version has kept only the figure.
+		}
+		if highest = max(highest, knee.HighPerSecond); i == 0 || knee.LowPerSecond < lowest {
+			lowest = knee.LowPerSecond
+		}
+	}
+	return Decimal(lowest), Decimal(highest)
 }
 
 // valuesOf returns the value of a figure in each run. It returns nil if a run lacks the figure or has only a

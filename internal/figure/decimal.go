@@ -51,7 +51,7 @@ func Human(metric v1alpha1.Metric, v float64) string {
 	if metric == v1alpha1.MetricBandwidth {
 		return humanBytes(v) + "/s"
 	}
-	if metric == v1alpha1.MetricIOPS {
+	if metric == v1alpha1.MetricIOPS || metric == v1alpha1.MetricSustainableIOPS {
 		value, prefix := humanize.ComputeSI(v)
 		if v < 1 { // An SI prefix would turn 0.5 IOPS into 500m IOPS.
 			value, prefix = v, ""

@@ -149,6 +149,9 @@ func (c checked) withoutFigure(e v1alpha1.Expectation, phase v1alpha1.PhaseResul
 	if phase.ValidRuns == 1 {
 		runs = "the run"
 	}
+	if e.Metric == v1alpha1.MetricSustainableIOPS && phase.Curve != nil {
+		return c.withoutRate(e, phase.Curve)
+	}
 	saturated := IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkSaturated)
 	switch {
 	case IsLatency(e.Metric) && slices.Contains(phase.Marks, v1alpha1.MarkOffSchedule):
@@ -164,6 +167,17 @@ func (c checked) withoutFigure(e v1alpha1.Expectation, phase v1alpha1.PhaseResul
 		}
 	}
 	c.clause = name(e) + " is unknown: " + reason
+	return c
+}
+
+// withoutRate judges an expectation for a curve that gave no rate.
+func (c checked) withoutRate(e v1alpha1.Expectation, curve *v1alpha1.CurveResult) checked {
+	if curve.State == v1alpha1.CurveBelowIdle && (e.AtLeast != "" || e.MaximumRegression != "") {
+		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
+		c.clause = name(e) + " is missed, because no rate keeps the limit of the curve"
+		return c
+	}
+	c.clause = name(e) + " is unknown: " + curve.Reason
 	return c
 }
 

@@ -61,7 +61,7 @@ func Metrics() []v1alpha1.Metric {
 	return []v1alpha1.Metric{
 		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, LatencyStdDev, LatencyMin,
 		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999,
-		v1alpha1.MetricLatencyMax, v1alpha1.MetricTimeToClean,
+		v1alpha1.MetricLatencyMax, v1alpha1.MetricSustainableIOPS, v1alpha1.MetricTimeToClean,
 		v1alpha1.MetricP50Before, v1alpha1.MetricP99Before, v1alpha1.MetricP50Outage, v1alpha1.MetricP99Outage,
 		v1alpha1.MetricP50Recovery, v1alpha1.MetricP99Recovery, v1alpha1.MetricP50After, v1alpha1.MetricP99After,
 	}

@@ -34,7 +34,10 @@ func MainMetric(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) v1alpha1.Me
 
 // mainMetrics returns the metrics to show for a phase, the preferred one first.
 func mainMetrics(phase *v1alpha1.Phase) []v1alpha1.Metric {
-	if engine.TraitsOf(phase).OperationBytes <= smallBlock {
+	switch traits := engine.TraitsOf(phase); {
+	case traits.Curve:
+		return []v1alpha1.Metric{v1alpha1.MetricSustainableIOPS}
+	case traits.OperationBytes <= smallBlock:
 		return []v1alpha1.Metric{v1alpha1.MetricIOPS, v1alpha1.MetricBandwidth}
 	}
 	return []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure/fitness"
 	"github.com/cephtune/cephtune/internal/result"
@@ -22,6 +23,8 @@ type Observation struct {
 	Figures []Figure `json:"figures"`
 	// Marks holds caveats about the figures, in the order of [Marks].
 	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
+	// Curve has the steps after the phase, and the rate that they show; nil without a curve.
+	Curve *curve.Course `json:"curve,omitempty"`
 	// Instrument is the state of the clients and of their hosts while the engines ran, any ramp included.
 	Instrument fitness.Shares `json:"instrument,omitzero"`
 }

@@ -39,6 +39,7 @@ func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error
 	d := benchmarkHead(b)
 	d.add("Expectations", Part{Table: expectations(b)})
 	d.add("Phases", Part{Table: phaseTable(phases)}, Part{Text: marksText(phases)})
+	d.add("Curve", curveParts(runs)...)
 	d.add("Latency", latencyParts(phases, runs)...)
 	d.add("Outage", outageParts(b, runs)...)
 	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(b, phases, runs)...)...)

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// curve is one line of a plot.
-type curve struct {
+// trace is one line of a plot.
+type trace struct {
 	name   string
 	number int
 	points []point
@@ -42,14 +42,14 @@ func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	return parts
 }
 
-// percentilePlot shows the percentiles and the maximum of latencies. It has a curve for each phase and
-// direction with at least two of these values; nil without a curve.
+// percentilePlot shows the percentiles and the maximum of latencies. It has a trace for each phase and
+// direction with at least two of these values; nil without a trace.
 func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
-	var curves []curve
+	var traces []trace
 	var values []float64
 	for _, p := range phases {
 		for _, direction := range figure.Directions() {
-			k := curve{name: string(p.Name), number: len(curves) + 1}
+			k := trace{name: string(p.Name), number: len(traces) + 1}
 			if direction != v1alpha1.DirectionTotal {
 				k.name += " " + string(direction)
 			}
@@ -61,11 +61,11 @@ func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
 				}
 			}
 			if len(k.points) > 1 { // A single value, such as LatencyMax, appears only in the table.
-				curves = append(curves, k)
+				traces = append(traces, k)
 			}
 		}
 	}
-	if len(curves) == 0 {
+	if len(traces) == 0 {
 		return nil
 	}
 	const left, top, bottom = plotLeft, 20, 300
@@ -79,7 +79,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
 		marks = append(marks, mark{x.position(float64(i)), label})
 	}
 	c.bottomAxis(bottom+18, marks)
-	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
+	c.height = c.traces(traces, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
 	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a " +
 		"typical run. Without an offered rate (mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."}
 }
@@ -105,9 +105,9 @@ func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.
 	return point{}, false
 }
 
-// curves draws lines with markers and intervals, and their legend. It returns the
+// traces draws lines with markers and intervals, and their legend. It returns the
 // vertical position below the legend.
-func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, legend float64) float64 {
+func (c *canvas) traces(all []trace, x, y scale, metric v1alpha1.Metric, left, legend float64) float64 {
 	names, numbers := make([]string, len(all)), make([]int, len(all))
 	for i, k := range all {
 		names[i], numbers[i] = k.name, k.number
@@ -250,7 +250,7 @@ func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) 
 	return 0, false
 }
 
-// coursePlots returns a plot for each phase and direction. Each plot has a curve for each run: the rate of
+// coursePlots returns a plot for each phase and direction. Each plot has a trace for each run: the rate of
 // all clients together over time, without the ramp.
 func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part
@@ -266,7 +266,7 @@ func coursePlots(runs []*archive.Run) []Part {
 
 func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []*archive.Run, width float64) *Plot {
 	metric, longest, highest := v1alpha1.MetricBandwidth, 0.0, 0.0
-	var curves []curve
+	var traces []trace
 	for _, run := range runs {
 		s := seriesOf(run, name, direction)
 		if s == nil || s.Len() < 2 {
@@ -279,14 +279,14 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		if rates == nil {
 			continue
 		}
-		k := curve{name: fmt.Sprintf("run %d", run.Number), number: int(run.Number)}
+		k := trace{name: fmt.Sprintf("run %d", run.Number), number: int(run.Number)}
 		for i, rate := range rates {
 			k.points = append(k.points, point{x: (s.StartSeconds[i] + s.EndSeconds[i]) / 2, value: rate})
 			longest, highest = max(longest, s.EndSeconds[i]), max(highest, rate)
 		}
-		curves = append(curves, k)
+		traces = append(traces, k)
 	}
-	if len(curves) == 0 || highest <= 0 {
+	if len(traces) == 0 || highest <= 0 {
 		return nil
 	}
 	const left, top, bottom = plotLeft, 16, 236
@@ -295,8 +295,8 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
 	c.leftAxis(y, metric)
 	c.bottomAxis(bottom+18, secondMarks(x))
-	names, numbers := make([]string, len(curves)), make([]int, len(curves))
-	for i, k := range curves {
+	names, numbers := make([]string, len(traces)), make([]int, len(traces))
+	for i, k := range traces {
 		names[i], numbers[i] = k.name, k.number%colours
 		line := make([][2]float64, len(k.points))
 		for j, p := range k.points {

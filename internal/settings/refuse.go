@@ -39,7 +39,16 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 		return "The operator config does not allow stopping OSDs of this cluster. " +
 			"Ask the administrator to allow it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or remove template.outage."
 	}
+	if target := template.Target; hasCurve(template) && !cluster.SaturateExisting &&
+		(target.ExistingPool != nil || target.PersistentVolumeClaim != nil && target.PersistentVolumeClaim.ClaimName != "") {
+		return "A curve loads its target beyond what it can take, and the operator config does not allow that on existing pools and claims. " +
+			"Use a scratch pool or persistentVolumeClaim.template, or ask the administrator to allow it (with Helm powers.saturateExisting, otherwise saturateExisting of the cluster)."
+	}
 	return ""
+}
+
+func hasCurve(template v1alpha1.BenchmarkTemplate) bool {
+	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Fio != nil && p.Fio.Curve != nil })
 }
 
 // guardOf returns the alphabetically first forbidden parameter of a scratch pool; "" if all parameters are

@@ -42,6 +42,8 @@ type Cluster struct {
 	RestartOSDs bool `json:"restartOSDs,omitempty"`
 	// StopOSDs allows benchmarks to take OSDs down for a while and to measure the recovery.
 	StopOSDs bool `json:"stopOSDs,omitempty"`
+	// SaturateExisting allows curves, which load their target beyond what it can take, on existing pools and claims.
+	SaturateExisting bool `json:"saturateExisting,omitempty"`
 	// PlacePGs allows scratch pools to be confined to some OSDs. The tuner's caps then have
 	// to include `osd pg-upmap`, which Ceph cannot limit to scratch pools.
 	PlacePGs bool `json:"placePGs,omitempty"`

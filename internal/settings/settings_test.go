@@ -349,6 +349,32 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+func TestCurvesOfExistingTargetsAreAPower(t *testing.T) {
+	curve := []v1alpha1.Phase{{Name: "p", Fio: &v1alpha1.Fio{Curve: &v1alpha1.Curve{AtMost: "10ms"}}}}
+	pool := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "rbd"}}
+	claim := v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "data"}}
+	made := v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{Template: &v1alpha1.PersistentVolumeClaimTemplate{StorageClassName: "a"}}}
+	for name, tc := range map[string]struct {
+		power   bool
+		target  v1alpha1.Target
+		phases  []v1alpha1.Phase
+		refused bool
+	}{
+		"a pool of others":            {false, pool, curve, true},
+		"a claim of others":           {false, claim, curve, true},
+		"a claim of its own":          {false, made, curve, false},
+		"a scratch pool":              {false, v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}, curve, false},
+		"another load":                {false, pool, []v1alpha1.Phase{{Name: "p", Fio: &v1alpha1.Fio{}}}, false},
+		"the administrator allows it": {true, claim, curve, false},
+	} {
+		s := Settings{Clusters: []Cluster{{Namespace: "a", Name: "one", ExistingPools: []string{"rbd"}, SaturateExisting: tc.power}}}
+		got := s.Refusal(v1alpha1.ClusterReference{Namespace: "a", Name: "one"}, v1alpha1.BenchmarkTemplate{Target: tc.target, Phases: tc.phases})
+		if strings.Contains(got, "saturateExisting") != tc.refused || !tc.refused && got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestStoppingOSDsIsAPower(t *testing.T) {
 	ref := v1alpha1.ClusterReference{Namespace: "a", Name: "one"}
 	template := v1alpha1.BenchmarkTemplate{Outage: &v1alpha1.Outage{}}

@@ -163,8 +163,7 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		if err != nil {
 			return 0, 0, refuse("%v", err)
 		}
-		timing := load.Timing()
-		seconds := timing.RampSeconds + timing.MeasuredSeconds
+		seconds := load.Timing().Seconds()
 		total += rest + time.Duration(seconds*float64(time.Second))
 		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
 	}

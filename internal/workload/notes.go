@@ -3,6 +3,7 @@ package workload
 import (
 	"time"
 
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -57,6 +58,9 @@ type Notes struct {
 	// PilotSeconds holds, by task, how long the slowest client took for a pilot. A pilot is a short
 	// measurement that determines how many bytes a phase has to move.
 	PilotSeconds map[string]float64
+	// Courses holds the curve of each phase that has one, by the task of its closed loop, as far as its steps have
+	// been read.
+	Courses map[string]curve.Course
 }
 
 // NewNotes returns notes of an execution that has just begun.
@@ -68,6 +72,7 @@ func NewNotes() *Notes {
 		EndedAt:       map[string]time.Time{},
 		CachesDropped: map[string]bool{},
 		PilotSeconds:  map[string]float64{},
+		Courses:       map[string]curve.Course{},
 	}
 }
 

@@ -132,8 +132,7 @@ func (s *Script) Duration() time.Duration {
 		total += s.Background.ramp
 	}
 	for _, p := range s.Phases {
-		timing := p.Load.Timing()
-		total += s.rest + time.Duration((timing.RampSeconds+timing.MeasuredSeconds)*float64(time.Second))
+		total += s.rest + time.Duration(p.Load.Timing().Seconds()*float64(time.Second))
 	}
 	return total
 }

@@ -133,6 +133,7 @@ const (
 	MoveRest       moveKind = "Rest"       // wait until a time
 	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
+	MoveReadStep   moveKind = "ReadStep"   // fetch the reports of a curve's step, or of the closed loop before it
 	MoveCancel     moveKind = "Cancel"     // cancel a task
 	MoveFail       moveKind = "Fail"       // end the run as invalid, or the execution as failed
 	MoveEnd        moveKind = "End"        // all phases of the run are done
@@ -144,6 +145,7 @@ type Move struct {
 	ID    string      // of the task
 	Tasks []task.Task // of each client, for MoveAssign
 	Until time.Time   // for MoveRest
+	Read  Reading     // for MoveReadStep
 	// Step describes the current step, for the progress in status.
 	Step string
 	// Failure is the cause, for MoveFail.
@@ -299,7 +301,10 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 		}
 	}
 	todo := s.forEach(func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.runOf(i, run, m)) })
-	return measure(id, step, todo, tasks, m)
+	if mv, done := measure(id, step, todo, tasks, m); !done {
+		return mv, false
+	}
+	return s.climb(i, run, tasks, m)
 }
 
 // Aim returns the command with which a client continues a phase of the first run as another phase of that name says, at

@@ -97,6 +97,8 @@ func play(t *testing.T, s *Script, run int32, tasks Tasks, m *Notes, clock *time
 			m.CachesDropped[mv.ID] = true
 		case MoveReadPilot:
 			m.PilotSeconds[mv.ID] = 1
+		case MoveReadStep:
+			readStep(s, m, mv)
 		case MoveEnd, MoveFail:
 			return moves
 		case MoveWait, MoveCancel:

@@ -366,6 +366,9 @@ tolerations:
 {{- if $cluster.powers.placePGs -}}
 {{- $_ := set $entry "placePGs" true -}}
 {{- end -}}
+{{- if $cluster.powers.saturateExisting -}}
+{{- $_ := set $entry "saturateExisting" true -}}
+{{- end -}}
 {{- $clusters = append $clusters $entry -}}
 {{- end -}}
 {{- $images := dict "tools" (include "cephtune.toolsImage" .) "runner" (include "cephtune.operatorImage" .) "pullPolicy" .Values.images.pullPolicy -}}

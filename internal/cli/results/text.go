@@ -37,7 +37,7 @@ func writeTable(w io.Writer, f *findings) error {
 			out.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
 		}
 	}
-	for _, t := range report.OutageTables(f.runs) {
+	for _, t := range append(report.CurveTables(f.runs), report.OutageTables(f.runs)...) {
 		out.WriteString("\n")
 		writeReported(&out, terminal.Columns(w), t)
 	}

@@ -27,8 +27,9 @@ type Script struct {
 	// StepsFailure makes the preparation fail. Failure makes the measurement fail; with the
 	// reason NotStarted, it makes Start fail.
 	StepsFailure, Failure *task.Failure
-	// Result is the result of the measurement; nil for [DefaultResult].
-	Result *result.Result
+	// Result is the result of the measurement; nil for that of ResultOf. Without both, it is [DefaultResult].
+	Result   *result.Result
+	ResultOf func(task.Task) *result.Result
 	// Course has the engine's work second by second. All rows are available as soon as the engine has
 	// started.
 	Course []result.Second
@@ -328,11 +329,19 @@ func (r *Runner) end(e *entry, state task.State, failure *task.Failure) {
 	}
 	e.report = &task.Report{Status: e.status, Client: r.client, Usage: e.script.Usage, Output: e.script.Output}
 	if state == task.Done && e.task.Measure != nil {
-		if e.report.Result = e.script.Result; e.report.Result == nil {
-			e.report.Result = DefaultResult(e.task)
-		}
+		e.report.Result = e.script.resultOf(e.task)
 	}
 	r.change()
+}
+
+func (s Script) resultOf(t task.Task) *result.Result {
+	switch {
+	case s.Result != nil:
+		return s.Result
+	case s.ResultOf != nil:
+		return s.ResultOf(t)
+	}
+	return DefaultResult(t)
 }
 
 // Start implements [runner.Client].

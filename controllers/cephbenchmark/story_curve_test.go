@@ -1,0 +1,218 @@
+package cephbenchmark
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/openloop"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// Stories of curves.
+func curveStories() map[string]story {
+	return map[string]story{
+		"a curve":                           aCurve,
+		"a curve of a gate":                 aCurveOfAGate,
+		"a curve that no rate keeps":        aCurveBelowIdle,
+		"a manager restarts within a curve": aRestartWithinACurve,
+		"a step of a curve fails":           aStepThatFails,
+		"a curve of a pool of others":       aCurveOfAPoolOfOthers,
+		"a curve with a rate of its own":    aCurveWithARate,
+	}
+}
+
+const oneCurve = `
+repetitions: 1
+template:
+  target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}
+  dataset: {size: 64Mi}
+  phases:
+  - {name: read, fio: {pattern: RandRead, ramp: 0s, duration: 30s, curve: {atMost: 10ms}}}
+`
+
+// server is a storage that serves perSecond operations in a second, each with an exponential time, in the
+// order of their arrival. So the time of an operation is exponential, too, with the mean 1/(perSecond - rate).
+type server struct{ perSecond float64 }
+
+// keeps returns the rate at which 99 % of the operations take at most that many seconds.
+func (q server) keeps(seconds float64) float64 { return q.perSecond - math.Log(100)/seconds }
+
+// serve returns what a client measures. A task without a rate is a closed loop.
+func (q server) serve(t task.Task) *result.Result {
+	r := runnertest.DefaultResult(t)
+	seconds := r.Write.Seconds
+	rate := offeredBy(t)
+	done := min(rate, q.perSecond)
+	if rate == 0 {
+		done = q.perSecond
+	}
+	n := int64(done * seconds)
+	served := &result.Direction{Operations: n, Bytes: 4096 * n, Seconds: seconds, ShortestSeconds: seconds}
+	if r.Read, r.Write = served, nil; strings.Contains(strings.Join(t.Measure.Command.Argv, " "), `"writes":true`) {
+		r.Read, r.Write = nil, served
+	}
+	r.Source = result.Source{Tool: result.ToolFIO, Format: "fio-json"}
+	if rate == 0 {
+		return r
+	}
+	r.Source = result.Source{Tool: result.ToolOpenLoop, Format: openloop.Format}
+	r.Arrivals = &result.Arrivals{Process: result.PoissonArrivals, Operations: n, InFlightLimit: 1000}
+	if rate >= q.perSecond {
+		r.Arrivals.Saturated = true
+		r.Warnings = append(r.Warnings, *r.Arrivals.Warning(1))
+		return r
+	}
+	served.Latency = exponential(n, 1/(q.perSecond-rate))
+	return r
+}
+
+// offeredBy returns the rate that a task offers; 0 for a closed loop.
+func offeredBy(t task.Task) (perSecond float64) {
+	for _, word := range t.Measure.Command.Argv {
+		text, found := strings.CutPrefix(word, "--load=")
+		if !found {
+			continue
+		}
+		var l openloop.Load
+		if json.Unmarshal([]byte(text), &l) == nil {
+			for _, c := range l.Copies {
+				perSecond += c.IOPS
+			}
+		}
+	}
+	return perSecond
+}
+
+// exponential returns n latencies at evenly spaced quantiles of an exponential distribution.
+func exponential(n int64, mean float64) *result.Latency {
+	counts := map[int]int64{}
+	longest, sum := 0.0, 0.0
+	for i := range n {
+		seconds := -mean * math.Log(1-(float64(i)+0.5)/float64(n))
+		counts[result.BinIndex(int64(seconds*1e9))]++
+		longest, sum = max(longest, seconds), sum+seconds
+	}
+	var bins []result.Bin
+	for index, count := range counts {
+		bins = append(bins, result.Bin{Nanoseconds: result.BinNanoseconds(index), Count: count})
+	}
+	h, err := result.NewHistogram(bins)
+	if err != nil {
+		panic(err)
+	}
+	return &result.Latency{Moments: result.Moments{Count: n, MeanSeconds: sum / float64(n), MaxSeconds: &longest}, Histogram: h}
+}
+
+// withQueue makes each client measure a server of its own.
+func (w *world) withQueue(q server) { w.kubelet.script("r", runnertest.Script{ResultOf: q.serve}) }
+
+func sustainable(t *testing.T, b *v1alpha1.CephBenchmark) (value, low, high float64) {
+	t.Helper()
+	for _, m := range b.Status.Phases[0].Metrics {
+		if m.Metric == v1alpha1.MetricSustainableIOPS {
+			for text, to := range map[v1alpha1.Decimal]*float64{m.Value: &value, m.Low: &low, m.High: &high} {
+				var err error
+				if *to, err = figure.ParseDecimal(text); err != nil {
+					t.Errorf("%s: %v", m.Metric, err)
+				}
+			}
+		}
+	}
+	return value, low, high
+}
+
+func aCurve(w *world) {
+	q := server{2000}
+	w.withQueue(q)
+	b := w.benchmark("b", oneCurve, clients(2))
+	w.untilComplete(b)
+	value, low, high := sustainable(w.t, b)
+	truth := 2 * q.keeps(0.01)
+	if value < 0.93*truth || value > 1.07*truth || low > truth || high < truth || high > 1.25*low {
+		w.t.Errorf("%v (%v to %v), want about %v: %+v", value, low, high, truth, b.Status.Phases[0].Curve)
+	}
+	k := b.Status.Phases[0].Curve
+	if k == nil || k.State != v1alpha1.CurveFound || !strings.Contains(b.Status.Headline, "read ") {
+		w.t.Errorf("headline %q, curve %+v", b.Status.Headline, k)
+	}
+	w.wantClean()
+}
+
+func aCurveOfAGate(w *world) {
+	w.withQueue(server{2000})
+	b := w.benchmark("b", oneCurve, func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Expectations = []v1alpha1.Expectation{{
+			MetricReference: v1alpha1.MetricReference{Phase: "read", Metric: v1alpha1.MetricSustainableIOPS}, AtLeast: "1k",
+		}}
+	})
+	w.untilComplete(b)
+	if b.Status.Verdict != v1alpha1.BenchmarkPassed {
+		w.t.Errorf("verdict %s: %s", b.Status.Verdict, b.Status.Summary)
+	}
+}
+
+func aCurveBelowIdle(w *world) {
+	w.withQueue(server{200}) // Even an idle server takes 23 ms for 1 % of the operations.
+	b := w.benchmark("b", oneCurve, func(b *v1alpha1.CephBenchmark) {
+		b.Spec.Expectations = []v1alpha1.Expectation{{
+			MetricReference: v1alpha1.MetricReference{Phase: "read", Metric: v1alpha1.MetricSustainableIOPS}, AtLeast: "100",
+		}}
+	})
+	w.untilComplete(b)
+	if k := b.Status.Phases[0].Curve; k == nil || k.State != v1alpha1.CurveBelowIdle || k.Reason == "" || b.Status.Verdict != v1alpha1.BenchmarkFailed {
+		w.t.Errorf("verdict %s (%s), curve %+v", b.Status.Verdict, b.Status.Summary, k)
+	}
+}
+
+func aRestartWithinACurve(w *world) {
+	w.withQueue(server{2000})
+	w.kubelet.script("r1--4-", runnertest.Script{Measuring: time.Hour, ResultOf: server{2000}.serve})
+	b := w.benchmark("b", oneCurve)
+	w.untilTask(client0, "r1--4-read", task.Measuring)
+	before := len(w.kubelet.client(client0).Tasks())
+	w.restart()
+	w.kubelet.client(client0).Proceed("r1--4-")
+	w.untilComplete(b)
+	tasks := w.kubelet.client(client0).Tasks()
+	seen := map[string]bool{}
+	for _, t := range tasks {
+		if seen[t.ID] {
+			w.t.Errorf("task %s ran twice", t.ID)
+		}
+		seen[t.ID] = true
+	}
+	if value, _, _ := sustainable(w.t, b); value == 0 || len(tasks) <= before {
+		w.t.Errorf("%d tasks, then %d; curve %+v", before, len(tasks), b.Status.Phases[0].Curve)
+	}
+	w.wantClean()
+}
+
+func aStepThatFails(w *world) {
+	w.withQueue(server{2000})
+	w.kubelet.script("r1--3-", runnertest.Script{Failure: &task.Failure{Reason: "EngineFailed", Message: "the image is gone"}})
+	b := w.benchmark("b", oneCurve)
+	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "the image is gone")
+	w.wantClean()
+}
+
+func aCurveOfAPoolOfOthers(w *world) {
+	b := w.benchmark("b", strings.Replace(oneCurve, `{scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}`, "{existingPool: {name: open}}", 1))
+	w.until(b, "Stalled", func() bool { return isTrue(b, v1alpha1.ConditionStalled) })
+	if message := messageOf(b); !strings.Contains(message, "saturateExisting") {
+		w.t.Errorf("it says %s", message)
+	}
+}
+
+func aCurveWithARate(w *world) {
+	b := w.parse("b", strings.Replace(oneCurve, "ramp: 0s", "rateIOPS: 100, ramp: 0s", 1))
+	if err := w.Create(w.t.Context(), b); err == nil || !strings.Contains(err.Error(), "a curve finds its rates") {
+		w.t.Errorf("%v: want a refusal", err)
+	}
+}

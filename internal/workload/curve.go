@@ -1,0 +1,72 @@
+package workload
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/curve"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+// CurveOf returns the curve that a phase asks for; nil if it asks for none.
+func (p Phase) CurveOf() *v1alpha1.Curve {
+	if load, ok := p.Load.(engine.Curved); ok {
+		return load.Curve()
+	}
+	return nil
+}
+
+// StepID returns the ID of the task of a curve's step. The name of a phase begins with no dash, so it is no ID of a phase.
+func StepID(run int32, step int, name v1alpha1.PhaseName) string {
+	return fmt.Sprintf("r%d--%d-%s", run, step, name)
+}
+
+// climb returns the next move of a phase's curve: after the closed loop, steps at the rates that package curve
+// chooses from the steps before. A new manager reads the clients' reports again, and so comes to the same rates.
+func (s *Script) climb(i int, run int32, tasks Tasks, m *Notes) (Move, bool) {
+	p := s.Phases[i]
+	load, _ := p.Load.(engine.Curved)
+	if p.CurveOf() == nil {
+		return Move{}, true
+	}
+	id := TaskID(run, p.Name)
+	course, known := m.Courses[id]
+	if !known {
+		return Move{Kind: MoveReadStep, ID: id, Read: Reading{Run: run, Phase: i, Step: -1}, Step: fmt.Sprintf("run %d, phase %s", run, p.Name)}, false
+	}
+	next := course.Next()
+	if next.Done {
+		return Move{}, true
+	}
+	number := len(course.Steps)
+	step := fmt.Sprintf("run %d, phase %s, step %d of at most %d: %.0f operations/s", run, p.Name, number+1, course.Question.MaxSteps, next.OfferedPerSecond)
+	id = StepID(run, number, p.Name)
+	todo := s.forEach(func(c place.Place) (task.Task, error) {
+		return load.Step(c, engine.Run{ID: id}, next.OfferedPerSecond/float64(len(s.Places)))
+	})
+	if mv, done := measure(id, step, todo, tasks, m); !done {
+		return mv, false
+	}
+	return Move{Kind: MoveReadStep, ID: id, Read: Reading{Run: run, Phase: i, Step: number, Offered: next}, Step: step}, false
+}
+
+// Reading says which step of a curve [MoveReadStep] reads. Step -1 is the closed loop.
+type Reading struct {
+	Run         int32
+	Phase, Step int
+	Offered     curve.Decision
+}
+
+// Question returns what a phase's curve asks. Its seed follows from the ID of the run's task.
+func (p Phase) Question(run int32, percent, limitSeconds float64) curve.Question {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(TaskID(run, p.Name))) // It cannot fail.
+	asked := p.CurveOf()
+	return curve.Question{
+		Percent: percent, LimitSeconds: limitSeconds, Confidence: curve.DefaultConfidence, HalfWidth: curve.DefaultHalfWidth,
+		MaxSteps: int(asked.MaxSteps), StepSeconds: asked.StepDuration.Seconds(), Seed: hash.Sum64(),
+	}
+}
