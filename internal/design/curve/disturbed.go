@@ -15,9 +15,9 @@ const (
 
 // disturbed returns why the steps do not agree with one curve, or "".
 func (l line) disturbed(q Question, points []point) string {
-	if i := l.stalled(points); i >= 0 {
+	if p, ok := l.stalled(points); ok {
 		return fmt.Sprintf("Step %d, at %s, exceeded the limit of %s, while steps at higher rates kept it: something stalled. Find the cause, such as recovery, "+
-			"scrubbing or a neighbour, and measure again.", i+1, rate(math.Exp(points[l.place(points, i)].x)), q.limit())
+			"scrubbing or a neighbour, and measure again.", p.index+1, rate(math.Exp(p.x)), q.limit())
 	}
 	if change, ok := l.drift(); ok {
 		word := "faster"
@@ -30,23 +30,14 @@ func (l line) disturbed(q Question, points []point) string {
 	return ""
 }
 
-func (line) place(points []point, index int) int {
-	for i, p := range points {
-		if p.index == index {
-			return i
-		}
-	}
-	return 0
-}
-
-// stalled returns the number of a step that exceeded the limit at a rate at which the curve says that hardly any does, or −1.
-func (l line) stalled(points []point) int {
+// stalled returns a step that exceeded the limit at a rate at which the curve says that hardly any does.
+func (l line) stalled(points []point) (point, bool) {
 	for _, p := range points {
-		if !p.kept() && logistic(l.slope*distance(p.x, l.knee)) < falseAlarms/float64(len(points)) {
-			return p.index
+		if !p.kept() && mean(l.slope*distance(p.x, l.knee)) < falseAlarms/float64(len(points)) {
+			return p, true
 		}
 	}
-	return -1
+	return point{}, false
 }
 
 // drift returns by how much ln(knee) changed over the course, if that is significant and matters. It is the quasi-score test of a
@@ -60,7 +51,7 @@ func (l line) drift() (float64, bool) {
 	var w0, w1, w2, t0, t1 float64
 	for _, p := range l.near {
 		d, at := distance(p.x, l.knee), float64(p.index)
-		m := logistic(l.slope * d)
+		m := mean(l.slope * d)
 		w := m * (1 - m)
 		w0, w1, w2, t0, t1 = w0+w, w1+w*d, w2+w*d*d, t0+w*at, t1+w*d*at
 	}
@@ -72,14 +63,14 @@ func (l line) drift() (float64, bool) {
 	var score, information, squares float64
 	for i, p := range l.near {
 		d := distance(p.x, l.knee)
-		m := logistic(l.slope * d)
+		m := mean(l.slope * d)
 		rest := float64(p.index) - a - b*d
 		score, information, squares = score+(us[i]-m)*rest, information+m*(1-m)*rest*rest, squares+(us[i]-m)*(us[i]-m)
 	}
 	if information <= 0 {
 		return 0, false
 	}
-	phi := max(squares/w0*n/(n-3)*(1-1/n), l.sd*l.sd/4*0.5)
+	phi := max(squares/w0*n/(n-3)*(1-1/n), leastDispersion(l.slope))
 	z := score / math.Sqrt(phi*information)
 	span := float64(l.near[len(l.near)-1].index - l.near[0].index)
 	change := -score / information / l.slope * span // A higher u is a lower knee.

@@ -8,13 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// point is a step as evidence. x is ln(rate). u grows from 0 to 1 with the ratio of slow operations to those that the percentile allows, and is
+// point is a step as evidence. x is ln(rate), and ratio that of slow operations to those that the percentile allows. u = ratio/(1+ratio) is
 // ½ where the percentile equals the limit.
 type point struct {
-	x, u, variance float64
-	index          int
-	saturated      bool
-	purpose        Purpose
+	x, u, ratio, variance float64
+	count                 int64
+	index                 int
+	saturated             bool
+	purpose               Purpose
 }
 
 func (p point) kept() bool { return p.u <= 0.5 }
@@ -24,18 +25,17 @@ func (q Question) ratio(s Step) float64 {
 	return (float64(s.Over) + 0.5) / (float64(s.Count) + 1) / (1 - q.Percent/100)
 }
 
-// points returns the steps without a fault. The variance of a step's ln(ratio) moves u: a curved function of a noisy ratio has
-// another mean than the function of the mean ratio. Without that, knees of shallow curves would be too high.
+// points returns the steps without a fault.
 func (q Question) points(steps []Step) []point {
 	var all []point
 	for i, s := range steps {
 		if s.Fault != "" {
 			continue
 		}
-		p := point{x: math.Log(s.OfferedPerSecond), u: 1, index: i, saturated: s.Saturated, purpose: s.Purpose}
+		p := point{x: math.Log(s.OfferedPerSecond), u: 1, ratio: math.Inf(1), count: s.Count, index: i, saturated: s.Saturated, purpose: s.Purpose}
 		if !s.Saturated {
 			r := q.ratio(s)
-			p.u, p.variance = r/(1+r), variance(s)
+			p.ratio, p.u, p.variance = r, r/(1+r), variance(s)
 		}
 		all = append(all, p)
 	}
@@ -63,18 +63,26 @@ func variance(s Step) float64 {
 	return min(1, sum*n/(n-1)/float64(s.Over)/float64(s.Over))
 }
 
-// line is the logistic curve u = 1/(1+exp(−slope·(x−knee))), with the interval of its knee.
+// line is the curve ln(ratio) = slope·distance(x, knee), without the floor, and the interval of its knee.
 type line struct {
 	knee, slope, low, high float64
-	sd                     float64 // of a step, in ln(odds)
+	floor                  float64 // the ratio of an idle cluster
 	near                   []point // from which it comes, in order of time
 }
 
 const (
-	bend      = 1
-	steepest  = 60 // the steepest slope, because steps differ by 1 or 2 % anyway
-	shallow   = 0.3
-	leastNear = 4 // points near the knee, for an interval
+	// pivot makes u = 1/(1+pivot) where the percentile equals the limit. With 1, rare long waits, of which most short steps have none,
+	// would make knees 1 % too high on average; with 2, they are right (TestSimulatedQueues).
+	pivot      = 2
+	bend       = 2    // Curves bend upwards: the line is straight in rate².
+	floorShare = 0.6  // how much of the ratio far below the knee counts as that of an idle cluster, because there is some queue, too
+	farBelow   = 0.35 // in ln(rate)
+	steepest   = 60   // the steepest slope
+	shallow    = 0.3  // the smallest slope
+	steep      = 10   // From this slope on, steps far away count if they are clear, because they bound the slope.
+	leastNoise = 0.02 // by which steps differ at least, in ln(rate)
+	leastNear  = 4    // points near the knee, for an interval
+	widest     = 0.6  // half of an interval, in ln(rate)
 )
 
 // crossing returns x where the isotonic regression of u crosses ½. It is the start of all else. The result is false if all
@@ -108,11 +116,12 @@ func fit(points []point, confidence float64) (line, bool) {
 	l := line{knee: knee, slope: 8}
 	for range 3 {
 		width := min(max(4/l.slope, 0.25), 0.45)
-		near := within(points, l.knee, width)
+		near := within(points, l.knee, width, l.slope)
 		if len(near) < leastNear {
 			near = nearest(points, l.knee, leastNear)
 		}
 		l.near = near
+		l.floor = floorOf(points, l.knee)
 		if !l.solve() {
 			return line{knee: knee, slope: 8, near: near, low: math.Inf(-1), high: math.Inf(1)}, true
 		}
@@ -121,8 +130,15 @@ func fit(points []point, confidence float64) (line, bool) {
 	return l, true
 }
 
-func within(points []point, x, width float64) []point {
-	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return math.Abs(p.x-x) > width })
+// within returns the points near x, and clear points far away if the slope is steep.
+func within(points []point, x, width, slope float64) []point {
+	clearly := 0.0
+	if slope > steep {
+		clearly = 0.1
+	}
+	return slices.DeleteFunc(slices.Clone(points), func(p point) bool {
+		return math.Abs(p.x-x) > width && !(p.x < x && p.u < clearly) && !(p.x > x && p.u > 1-clearly)
+	})
 }
 
 func nearest(points []point, x float64, n int) []point {
@@ -133,11 +149,28 @@ func nearest(points []point, x float64, n int) []point {
 	return sorted
 }
 
+// mean returns the expected u of steps.
+func mean(x float64) float64 { return 1 / (1 + pivot*math.Exp(-x)) }
+
+// distance is x − knee for small values.
 func distance(x, knee float64) float64 { return math.Expm1(bend*(x-knee)) / bend }
 
-func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+// floorOf returns the ratio of an idle cluster, from steps far below the knee.
+func floorOf(points []point, knee float64) float64 {
+	over, all := 0.0, 0.0
+	for _, p := range points {
+		if p.x < knee-farBelow && !p.saturated {
+			over, all = over+p.ratio*float64(p.count), all+float64(p.count)
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(0.7, floorShare*over/all)
+}
 
-// corrected returns u of near points, moved by the variance of ln(ratio).
+// corrected returns u of near points, with the pivot and without the floor. The variance of ln(ratio) inside steps moves it: a curved function of a
+// noisy ratio has another mean than the function of the mean ratio. Without that, knees of shallow curves would be too high.
 func (l *line) corrected() []float64 {
 	sum, weights := 0.0, 0.0
 	for _, p := range l.near {
@@ -146,13 +179,14 @@ func (l *line) corrected() []float64 {
 	}
 	shift := 0.0
 	if weights > 0 {
-		shift = min(1, sum/weights) / 2
+		shift = min(1, sum/weights) / (1 + pivot)
 	}
 	us := make([]float64, len(l.near))
 	for i, p := range l.near {
-		us[i] = p.u
-		if p.u > 0 && p.u < 1 {
-			us[i] = logistic(math.Log(p.u/(1-p.u)) + shift)
+		us[i] = 1
+		if !p.saturated {
+			r := max(0, (p.ratio*math.Exp(shift)-l.floor)/(1-l.floor))
+			us[i] = r / (pivot + r)
 		}
 	}
 	return us
@@ -169,7 +203,7 @@ func (l *line) solve() bool {
 		var ga, gb, haa, hab, hbb float64
 		for i, p := range l.near {
 			d := distance(p.x, at)
-			m := logistic(alpha + slope*d)
+			m := mean(alpha + slope*d)
 			w := m*(1-m) + 1e-9
 			ga, gb = ga+us[i]-m, gb+(us[i]-m)*d
 			haa, hab, hbb = haa+w, hab+w*d, hbb+w*d*d
@@ -204,7 +238,7 @@ func (l *line) likelihood(us []float64, knee float64) float64 {
 		var g, h float64
 		for i, p := range l.near {
 			d := distance(p.x, knee)
-			m := logistic(slope * d)
+			m := mean(slope * d)
 			g, h = g+(us[i]-m)*d, h+m*(1-m)*d*d
 		}
 		step := g / (h + 1e-12)
@@ -217,17 +251,20 @@ func (l *line) likelihood(us []float64, knee float64) float64 {
 	}
 	sum := 0.0
 	for i, p := range l.near {
-		m := logistic(slope * distance(p.x, knee))
+		m := mean(slope * distance(p.x, knee))
 		m = max(1e-9, min(1-1e-9, m))
 		sum += us[i]*math.Log(m) + (1-us[i])*math.Log1p(-m)
 	}
 	return sum
 }
 
-const (
-	widest     = 0.6 // of an interval's half, in ln(rate)
-	leastNoise = 0.02
-)
+// mostSpread is m·(1−m) at the knee.
+const mostSpread = float64(pivot) / (1 + pivot) / (1 + pivot)
+
+// leastDispersion returns the dispersion of steps that differ by no more than leastNoise.
+func leastDispersion(slope float64) float64 {
+	return min(0.6, mostSpread*(slope*leastNoise)*(slope*leastNoise))
+}
 
 // interval sets the interval of the knee: the knees whose profile of the quasi-likelihood is not below the maximum by more than the
 // dispersion explains. The dispersion is the scatter of steps around the line; seconds inside a step are not evidence of their own.
@@ -235,17 +272,12 @@ func (l *line) interval(confidence float64) {
 	us := l.corrected()
 	var sum, squares float64
 	for i, p := range l.near {
-		m := logistic(l.slope * distance(p.x, l.knee))
+		m := mean(l.slope * distance(p.x, l.knee))
 		sum, squares = sum+m*(1-m), squares+(us[i]-m)*(us[i]-m)
 	}
-	n := min(float64(len(l.near)), 4*sum)
-	l.low, l.high = math.Inf(-1), math.Inf(1)
-	if n < 3 {
-		n = 3
-	}
+	n := max(3, min(float64(len(l.near)), sum/mostSpread)) // Points far from the knee say little.
 	phi := squares / sum * n / (n - 2)
-	phi = max(phi, min(0.6, 0.25*(l.slope*leastNoise)*(l.slope*leastNoise)))
-	l.sd = 2 * math.Sqrt(phi)
+	phi = max(phi, leastDispersion(l.slope))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 2}.Quantile((1 + confidence) / 2)
 	least := l.likelihood(us, l.knee) - t*t*phi/2
 	end := func(direction float64) float64 {

@@ -6,7 +6,7 @@ import (
 )
 
 // gridShares are the rates of the grid, relative to the maximum of the closed loop.
-func gridShares() []float64 { return []float64{1, 0.8, 0.64, 0.51, 0.41, 0.33} }
+func gridShares() []float64 { return []float64{1, 0.8, 0.6, 0.4} }
 
 // offsets are the places of a block of steps near the knee, in ln(odds).
 func offsets() []float64 { return []float64{-1.5, -0.5, 0.5, 1.5} }
@@ -61,15 +61,20 @@ func measured(x float64, steps []Step) bool {
 	return faults >= 2
 }
 
-// implied reports whether a rate far away clearly kept the limit and was higher, or clearly exceeded it and was lower.
+// implied reports whether a rate far away clearly kept the limit and was higher, or two clearly exceeded it and were lower. One may
+// have been disturbed.
 func implied(x float64, points []point) bool {
-	const far, clear = 0.35, 0.33
+	const clearly = 0.33
+	exceeded := 0
 	for _, p := range points {
-		if p.x > x+far && p.u < clear || p.x < x-far && p.u > 1-clear {
+		if p.x > x+farBelow && p.u < clearly {
 			return true
 		}
+		if p.x < x-farBelow && p.u > 1-clearly {
+			exceeded++
+		}
 	}
-	return false
+	return exceeded > 1
 }
 
 // oneSidedRate goes on beyond the grid while all points are on one side of the limit.

@@ -1,13 +1,12 @@
 package curve
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -175,10 +174,6 @@ func (a *tally) add(o outcome) {
 	}
 }
 
-func mean(xs []float64) float64 { return stat.Mean(xs, nil) }
-
-func deviation(xs []float64) float64 { return stat.StdDev(xs, nil) }
-
 func quantile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -192,42 +187,73 @@ func (a *tally) String() string {
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 	return fmt.Sprintf("%4d courses: inconclusive %5.1f %%, coverage %5.1f %%, never exceeded %4.1f %%, confirmed %4.1f %%, error %4.1f ± %4.1f %%, half-width %4.1f / %4.1f %%, steps %2.0f / %2.0f",
 		a.n, share(a.n-a.answers, a.n), share(a.covered, a.answers), share(a.never, a.answers), share(a.confirmed, a.answers),
-		mean(a.errs), deviation(a.errs), quantile(a.widths, 0.5), quantile(a.widths, 0.9), quantile(a.steps, 0.5), quantile(a.steps, 0.9))
+		stat.Mean(a.errs, nil), stat.StdDev(a.errs, nil), quantile(a.widths, 0.5), quantile(a.widths, 0.9), quantile(a.steps, 0.5), quantile(a.steps, 0.9))
 }
 
-func TestSimulatedQueues(t *testing.T) {
-	n := 60
-	if v, err := strconv.Atoi(os.Getenv("N")); err == nil {
-		n = v
-	}
-	if long() {
-		n = 1000
-	}
-	all := readTruths(t)
-	whole, kinds := &tally{}, map[string]*tally{}
+// simulate plays the courses of n random clusters.
+func simulate(n int, first uint64, all truths, change func(*cluster), add func(*cluster, outcome)) {
 	for i := range n {
-		rng := rand.New(rand.NewPCG(2026, uint64(i)))
-		c := randomCluster(rng)
+		c := randomCluster(rand.New(rand.NewPCG(2026, first+uint64(i))))
+		change(c)
 		q := question()
 		q.Seed = uint64(i)
 		o, _ := c.course(q, all)
-		multiple := []string{"1.5–3", "3–7", "7–20"}[min(2, int(math.Log(c.multiple/1.5)/math.Log(20/1.5)*3))]
+		add(c, o)
+	}
+}
+
+// TestSimulatedQueues holds the coverage among answers, and how often there is none. With CEPHTUNE_SIMULATION, it prints them for
+// each kind of queue.
+func TestSimulatedQueues(t *testing.T) {
+	n := 60
+	if long() {
+		n = 1000
+	}
+	whole, kinds := &tally{}, map[string]*tally{}
+	simulate(n, 0, readTruths(t), func(*cluster) {}, func(c *cluster, o outcome) {
 		whole.add(o)
+		multiple := []string{"1.5–4", "4–8", "8–20"}[min(2, int(math.Log(c.multiple/1.5)/math.Log(20/1.5)*3))]
 		for _, kind := range []string{"law " + c.law.name, fmt.Sprintf("k %02d", c.k), "limit " + multiple, fmt.Sprintf("noise %.0f %%", 100*c.noise)} {
 			if kinds[kind] == nil {
 				kinds[kind] = &tally{}
 			}
 			kinds[kind].add(o)
 		}
-	}
+	})
 	t.Logf("%-20s %v", "all", whole)
-	for _, kind := range slices.SortedFunc(func(yield func(string) bool) {
-		for k := range kinds {
-			if !yield(k) {
-				return
-			}
+	whole.check(t, 0.93, 0.10)
+	if long() {
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			t.Logf("%-20s %v", kind, kinds[kind])
 		}
-	}, cmp.Compare[string]) {
-		t.Logf("%-20s %v", kind, kinds[kind])
+	}
+}
+
+// Stalls and drift may leave more courses without an answer, but answers stay right: the truth is the knee without stalls, or that in the middle of the drift.
+func TestSimulatedDisturbances(t *testing.T) {
+	n := 25
+	if long() {
+		n = 500
+	}
+	all := readTruths(t)
+	for i, d := range []struct {
+		name          string
+		stalls, drift float64
+	}{{"a stall each two minutes", 1. / 120, 0}, {"a stall each eight minutes", 1. / 480, 0}, {"10 % slower", 0, 0.10}, {"25 % slower", 0, 0.25}} {
+		total := &tally{}
+		simulate(n, uint64(10000*(i+1)), all, func(c *cluster) { c.stalls, c.drift = d.stalls, d.drift }, func(_ *cluster, o outcome) { total.add(o) })
+		t.Logf("%-28s %v", d.name, total)
+	}
+}
+
+// check holds two shares at their bounds, with three standard errors.
+func (a *tally) check(t *testing.T, coverage, inconclusive float64) {
+	t.Helper()
+	slack := func(p float64, n int) float64 { return 3 * math.Sqrt(p*(1-p)/float64(max(1, n))) }
+	if got := float64(a.covered) / float64(a.answers); !(got >= coverage-slack(coverage, a.answers)) {
+		t.Errorf("coverage %.3f, nominal %v", got, coverage)
+	}
+	if got := 1 - float64(a.answers)/float64(a.n); got > inconclusive+slack(inconclusive, a.n) {
+		t.Errorf("inconclusive %.3f, at most %v", got, inconclusive)
 	}
 }

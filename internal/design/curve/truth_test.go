@@ -79,7 +79,8 @@ func longPercentile(l law, k int, load float64, operations int) float64 {
 	}
 }
 
-// With UPDATE_GOLDEN, TestTruth simulates all queues anew, which takes half an hour. Otherwise, it compares with what is known in closed form: an
+// With UPDATE_GOLDEN, TestTruth simulates all queues anew, which takes half an hour.
+// Otherwise, it compares with what is known in closed form: an
 // operation of the queue M/M/1 is slower than t with probability exp(−(1−load)·t).
 func TestTruth(t *testing.T) {
 	if os.Getenv("UPDATE_GOLDEN") != "" {
@@ -88,7 +89,7 @@ func TestTruth(t *testing.T) {
 	all := readTruths(t)
 	for i, load := range all.Loads {
 		got, want := all.Percentiles["exponential, k 1"][i], math.Log(100)/(1-load)
-		if math.Abs(got/want-1) > 0.02+0.0015/(1-load) {
+		if math.Abs(got/want-1) > 0.03+0.002/(1-load) {
 			t.Errorf("load %v: percentile %v, want %v", load, got, want)
 		}
 	}
@@ -105,7 +106,7 @@ func writeTruths(t *testing.T) {
 		for _, k := range serverCounts() {
 			p := make([]float64, len(all.Loads))
 			for i, load := range all.Loads {
-				p[i] = math.Round(1e4*longPercentile(l, k, load, 3_000_000)) / 1e4
+				p[i] = math.Round(1e4*longPercentile(l, k, load, int(min(40e6, 3e6*max(1, 0.08/(1-load)))))) / 1e4
 				if i > 0 {
 					p[i] = max(p[i], p[i-1]+1e-4) // Noise must not make it fall.
 				}
