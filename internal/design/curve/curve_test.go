@@ -57,7 +57,7 @@ func TestDecisions(t *testing.T) {
 				return kept(rate)
 			}
 			return exceeded(rate)
-		}, Found, "is kept up to 7", 21},
+		}, Found, "is kept up to ", 21},
 		{"saturated from 1100 on", question(), 1000, func(rate float64) Step {
 			if rate < 1100 {
 				return kept(rate)

@@ -82,7 +82,9 @@ const (
 	steep      = 10   // From this slope on, steps far away count if they are clear, because they bound the slope.
 	leastNoise = 0.02 // by which steps differ at least, in ln(rate)
 	leastNear  = 4    // points near the knee, for an interval
-	widest     = 0.6  // half of an interval, in ln(rate)
+	// effective makes a number of points from their information about the knee, of which those far away have little. By simulation.
+	effective = 1.5
+	widest    = 0.6 // half of an interval, in ln(rate)
 )
 
 // crossing returns x where the isotonic regression of u crosses ½. It is the start of all else. The result is false if all
@@ -275,7 +277,7 @@ func (l *line) interval(confidence float64) {
 		m := mean(l.slope * distance(p.x, l.knee))
 		sum, squares = sum+m*(1-m), squares+(us[i]-m)*(us[i]-m)
 	}
-	n := max(3, min(float64(len(l.near)), sum/mostSpread)) // Points far from the knee say little.
+	n := max(3, min(float64(len(l.near)), effective*sum/mostSpread))
 	phi := squares / sum * n / (n - 2)
 	phi = max(phi, leastDispersion(l.slope))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 2}.Quantile((1 + confidence) / 2)
