@@ -48,6 +48,7 @@ func benchmark() page {
 			{panels: append(benchmarkState(), commands("cephbenchmark", metrics.BenchmarkInfo, "OSDs", noBenchmark))},
 			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles(), expectations()}},
 			{title: "Run after run", panels: history()},
+			{title: "How much it can take", panels: sustainable()},
 			{title: "After failing OSDs", panels: recoveries()},
 			{title: "Repetitions and environment", panels: circumstances()},
 			{title: "OSDs meanwhile", panels: osdPanels()},
@@ -248,6 +249,23 @@ func history() []cog.Builder[dashboard.Panel] {
 		comparison("Bandwidth against earlier runs", "bandwidth", bytesPerSecond, noResult, metrics.BenchmarkBandwidth),
 		comparison("Mean latency against earlier runs", "mean latency", seconds, noResult, metrics.BenchmarkLatency, statistic("mean")),
 	}
+}
+
+// noCurve says why a panel about curves is empty.
+const noCurve = "No rate was found in this time range: fio.curve of a phase looks for the highest rate that keeps a limit of latency"
+
+// sustainable shows the highest rate that keeps a limit of latency.
+func sustainable() []cog.Builder[dashboard.Panel] {
+	rates := steps(about{
+		title: "Sustainable rate, run after run",
+		description: "The highest rate that keeps the limit of a curve, with its 95 % interval. Each value is drawn from the end of its run ID until the next one begins. The report of the " +
+			"benchmark has the steps.",
+		unit: perSecond, empty: noCurve, width: 12, height: 7,
+	}, line{id: "rate", expression: figureOf(metrics.BenchmarkSustainable), legend: "{{phase}}", color: shades(blue)},
+		line{id: "low", expression: ofTotal(metrics.BenchmarkSustainableLow), legend: "{{phase}}, low", color: shades(grey)},
+		line{id: "high", expression: ofTotal(metrics.BenchmarkSustainableHigh), legend: "{{phase}}, high", color: shades(grey)}).Min(0)
+	against := comparison("Sustainable rate against earlier runs", "sustainable rate", perSecond, noCurve, metrics.BenchmarkSustainable)
+	return []cog.Builder[dashboard.Panel]{rates, against}
 }
 
 // recoveries shows how long a cluster takes to recover completely after an outage.

@@ -38,11 +38,13 @@ var mayBeEmpty = map[string]map[string]string{
 		"Constraints":     "it has none",
 	},
 	"benchmark lab/smoke": {
-		"Verdict":                            "it has no expectations",
-		"What it found":                      "its run has not ended",
-		"Expectations":                       "it has no expectations",
-		"Time to clean, run after run":       "it has no outage",
-		"Time to clean against earlier runs": "it has no outage",
+		"Verdict":                               "it has no expectations",
+		"What it found":                         "its run has not ended",
+		"Expectations":                          "it has no expectations",
+		"Sustainable rate, run after run":       "it has no curve",
+		"Sustainable rate against earlier runs": "it has no curve",
+		"Time to clean, run after run":          "it has no outage",
+		"Time to clean against earlier runs":    "it has no outage",
 	},
 }
 

@@ -46,6 +46,30 @@ var benchmarkCases = map[string]specCase{
 	"twenty repetitions":     {`{repetitions: 20}`, ""},
 	"twenty-one repetitions": {`{repetitions: 21}`, "should be less than or equal to 20"},
 
+	// Curves.
+	"a curve":               {withCurve(`pattern: RandReadWrite, curve: {atMost: 10ms, direction: Read}`, ``), ""},
+	"a curve as a gate":     {withCurve(`pattern: RandRead, curve: {atMost: 10ms}`, `{phase: fio, metric: SustainableIOPS, atLeast: 5k}`), ""},
+	"a curve beside a rate": {withCurve(`pattern: RandRead, rateIOPS: 5, curve: {atMost: 10ms}`, ``), "leave out rateIOPS, rateBandwidth and jobs"},
+	"a curve of jobs":       {withCurve(`jobs: [{name: a, pattern: RandRead}], curve: {atMost: 10ms}`, ``), "leave out rateIOPS, rateBandwidth and jobs"},
+	"a curve of io_uring": {
+		`{template: {target: {scratchPool: null, persistentVolumeClaim: {template: {storageClassName: fast}}}, phases: [{name: fio, fio: {engine: IOUring, pattern: RandRead, curve: {atMost: 10ms}}}]}}`,
+		"engine IOUring is not possible at a rate",
+	},
+	"a curve with fsync":                 {withCurve(`pattern: RandWrite, fsync: 1, curve: {atMost: 10ms}`, ``), "leave out fsync"},
+	"a curve of the reads of writes":     {withCurve(`pattern: RandWrite, curve: {atMost: 10ms, direction: Read}`, ``), "leave curve.direction out"},
+	"a curve of a rate":                  {withCurve(`pattern: RandRead, curve: {atMost: 5k}`, ``), "atMost must be a time"},
+	"a curve of a mean":                  {withCurve(`pattern: RandRead, curve: {metric: LatencyMean, atMost: 5ms}`, ``), "metric must be LatencyP50"},
+	"a curve in a hurry":                 {withCurve(`pattern: RandRead, curve: {atMost: 10ms, stepDuration: 1s}`, ``), "between 10s and 10m"},
+	"a curve of few steps":               {withCurve(`pattern: RandRead, curve: {atMost: 10ms, maxSteps: 2}`, ``), "greater than or equal to 8"},
+	"a sustainable rate without a curve": {withCurve(`pattern: RandRead`, `{phase: fio, metric: SustainableIOPS, atLeast: 5k}`), "only a phase with fio.curve has SustainableIOPS"},
+	"a sustainable rate of reads": {
+		withCurve(`pattern: RandReadWrite, curve: {atMost: 10ms}`, `{phase: fio, metric: SustainableIOPS, direction: Read, atLeast: 5k}`), "leave direction out",
+	},
+	"a curve in the background": {
+		`{template: {backgroundLoad: {phase: aside}, phases: [{name: fio, fio: {pattern: RandRead}}, {name: aside, fio: {pattern: RandWrite, curve: {atMost: 10ms}}}]}}`,
+		"a background load has no curve",
+	},
+
 	// Outages.
 	"an outage of a phase with a rate": {withOutage(`{}`, `rateIOPS: 500, duration: 5m`), ""},
 	"an outage of jobs with rates": {
@@ -468,4 +492,13 @@ func withOutage(change, phase string) string {
 // outageUnderBackground is one that has a background load, too.
 func outageUnderBackground(background string) string {
 	return strings.NewReplacer(`{template: {`, `{template: {backgroundLoad: {phase: aside}, `, `}]}}`, `}, {name: aside, `+background+`}]}}`).Replace(withOutage(`{}`, `rateIOPS: 500, duration: 5m`))
+}
+
+// withCurve returns a spec with one phase of fio, and with an expectation unless it is "".
+func withCurve(fio, expectation string) string {
+	spec := `{template: {phases: [{name: fio, fio: {` + fio + `}}]}`
+	if expectation != "" {
+		spec += `, expectations: [` + expectation + `]`
+	}
+	return spec + `}`
 }

@@ -23,6 +23,15 @@ spec:
 `
 
 var sweepCases = map[string]specCase{
+	// Curves.
+	"a sustainable rate as objective": {
+		`{template: {phases: [{name: p, fio: {pattern: RandRead, curve: {atMost: 10ms}}}]}, objective: {phase: p, metric: SustainableIOPS}, constraints: null}`, "",
+	},
+	"a sustainable rate without a curve": {
+		`{template: {phases: [{name: p, fio: {pattern: RandRead}}]}, objective: {phase: p, metric: SustainableIOPS}, constraints: null}`,
+		"only a phase with fio.curve has SustainableIOPS",
+	},
+
 	"the minimal sweep": {`{}`, ""},
 
 	// Outages.

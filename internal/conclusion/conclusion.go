@@ -123,6 +123,11 @@ func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	if len(marks) > 0 {
 		text += " Marked: " + strings.Join(marks, ", ") + "."
 	}
+	for _, p := range c.Phases {
+		if p.Curve != nil {
+			text += fmt.Sprintf(" %s: %s", p.Name, p.Curve.Reason)
+		}
+	}
 	if len(c.slow) > 0 {
 		text += " " + slowosd.Sentence(c.slow)
 	}

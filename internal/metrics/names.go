@@ -42,6 +42,10 @@ const (
 	BenchmarkLimit         = "cephtune_benchmark_limit"
 	BenchmarkTimeToClean   = "cephtune_benchmark_time_to_clean_seconds"
 
+	BenchmarkSustainable     = "cephtune_benchmark_sustainable_operations_per_second"
+	BenchmarkSustainableLow  = "cephtune_benchmark_sustainable_low_operations_per_second"
+	BenchmarkSustainableHigh = "cephtune_benchmark_sustainable_high_operations_per_second"
+
 	// These series describe a Ceph cluster.
 	LockHeld     = "cephtune_lock_held"
 	LockAcquired = "cephtune_lock_acquired_timestamp_seconds"

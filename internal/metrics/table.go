@@ -249,6 +249,24 @@ func evidenceDescriptions() []Description {
 			Example: BenchmarkLimit + `{metric="Bandwidth"}`, Answers: "the bandwidth that each gate demands",
 		},
 		{
+			Name: BenchmarkSustainable, Type: Gauge,
+			Help:    "The highest rate that keeps the limit of a curve, in operations per second. Only a phase with fio.curve has this series, with direction Total, and only if the rate is known.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
+			Example: BenchmarkSustainable + ` < 5000`, Answers: "which targets sustain fewer than 5,000 operations per second",
+		},
+		{
+			Name: BenchmarkSustainableLow, Type: Gauge,
+			Help:    "The lower end of the 95 % interval of the rate that keeps the limit of a curve, in operations per second.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
+			Example: BenchmarkSustainableLow + ` > 5000`, Answers: "which targets certainly sustain 5,000 operations per second",
+		},
+		{
+			Name: BenchmarkSustainableHigh, Type: Gauge,
+			Help:    "The upper end of the 95 % interval of the rate that keeps the limit of a curve, in operations per second.",
+			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
+			Example: BenchmarkSustainableHigh + ` / ` + BenchmarkSustainableLow + ` > 1.2`, Answers: "which curves are not exact",
+		},
+		{
 			Name: BenchmarkTimeToClean, Type: Gauge,
 			Help: "The time from when noup was unset after an outage until all placement groups had all their copies again, over all valid runs, in seconds. Only the phase of an outage " +
 				"has this series, with direction Total.",

@@ -27,13 +27,12 @@ func curveParts(runs []*archive.Run) []Part {
 	return append(parts, Part{Text: curveMethod})
 }
 
-// CurveTables returns the steps of each run's curves; nil without a curve.
-func CurveTables(runs []*archive.Run) []*Table {
-	var tables []*Table
+// CurveTables returns the steps of each run's curves, and a sentence about each; nil without a curve.
+func CurveTables(runs []*archive.Run) (tables []*Table, sentences []string) {
 	for _, k := range curvesOf(runs) {
-		tables = append(tables, curveTable(k))
+		tables, sentences = append(tables, curveTable(k)), append(sentences, k.sentence())
 	}
-	return tables
+	return tables, sentences
 }
 
 type curveOf struct {
@@ -57,7 +56,7 @@ func curvesOf(runs []*archive.Run) []curveOf {
 	return all
 }
 
-// Sentence says which rate keeps the limit, or why none is known.
+// sentence says which rate keeps the limit, or why none is known.
 func (k curveOf) sentence() string {
 	q, knee := k.course.Question, k.course.Knee
 	rate, found := k.course.Sustainable()

@@ -74,7 +74,7 @@ func Unit(metric v1alpha1.Metric) string {
 	switch metric {
 	case v1alpha1.MetricBandwidth:
 		return "bytesPerSecond"
-	case v1alpha1.MetricIOPS:
+	case v1alpha1.MetricIOPS, v1alpha1.MetricSustainableIOPS:
 		return "operationsPerSecond"
 	default:
 		return "seconds"

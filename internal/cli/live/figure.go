@@ -67,9 +67,9 @@ func (f Figure) Text(first v1alpha1.Metric) string {
 	return text
 }
 
-// phaseOf returns the name of a task's phase: the task's name without the number of its run.
+// phaseOf returns the name of a task's phase: the task's name without the numbers of its run and of a step of a curve.
 func phaseOf(task string) string {
-	return regexp.MustCompile(`^r[0-9]+-`).ReplaceAllString(task, "")
+	return regexp.MustCompile(`^r[0-9]+-(-[0-9]+-)?`).ReplaceAllString(task, "")
 }
 
 // heard is the last rate that a client reported, and when it arrived.

@@ -37,7 +37,12 @@ func writeTable(w io.Writer, f *findings) error {
 			out.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
 		}
 	}
-	for _, t := range append(report.CurveTables(f.runs), report.OutageTables(f.runs)...) {
+	curves, found := report.CurveTables(f.runs)
+	for i, t := range curves {
+		terminal.Append(&out, "\n%s\n", found[i])
+		writeReported(&out, terminal.Columns(w), t)
+	}
+	for _, t := range report.OutageTables(f.runs) {
 		out.WriteString("\n")
 		writeReported(&out, terminal.Columns(w), t)
 	}

@@ -69,7 +69,7 @@ func TestDecisions(t *testing.T) {
 				return kept(rate)
 			}
 			return exceeded(rate)
-		}, Inconclusive, "something else disturbed", 21},
+		}, Inconclusive, "Steps contradict each other", 21},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			steps := play(c.q, c.closedLoop, c.measure)

@@ -117,7 +117,7 @@ func (q Question) oneSided(k *Knee, closedLoop float64, points []point) bool {
 func (q Question) judgeLine(k *Knee, points []point) {
 	l, ok := fit(points, q.Confidence)
 	if !ok {
-		k.Reason = fmt.Sprintf("The highest rates kept the limit of %s, but low rates did not: something else disturbed the cluster. Find it, and measure again.", q.limit())
+		k.Reason = q.contradiction(points)
 		return
 	}
 	k.PerSecond, k.UsedSteps = math.Exp(l.knee), len(l.near)
@@ -142,6 +142,20 @@ func (q Question) judgeLine(k *Knee, points []point) {
 	default:
 		q.answer(k, l)
 	}
+}
+
+// contradiction says that steps do not show where the limit is exceeded.
+func (q Question) contradiction(points []point) string {
+	kept, exceeded := math.Inf(-1), math.Inf(1)
+	for _, p := range points {
+		if p.kept() {
+			kept = max(kept, p.x)
+		} else {
+			exceeded = min(exceeded, p.x)
+		}
+	}
+	return fmt.Sprintf("Steps contradict each other: one at %s kept the limit of %s, and one at %s exceeded it. Find what disturbs the cluster or its hosts, choose a higher limit "+
+		"or a lower percentile, or make steps longer.", rate(math.Exp(kept)), q.limit(), rate(math.Exp(exceeded)))
 }
 
 func (q Question) tooWide(k Knee) string {

@@ -81,7 +81,9 @@ type figureKind struct {
 // next kind, until no more series fit.
 func figureKinds() []figureKind {
 	var all []figureKind
-	all = append(all, figureKind{v1alpha1.MetricTimeToClean, v1alpha1.DirectionTotal, metrics.BenchmarkTimeToClean, ""})
+	all = append(all,
+		figureKind{v1alpha1.MetricTimeToClean, v1alpha1.DirectionTotal, metrics.BenchmarkTimeToClean, ""},
+		figureKind{v1alpha1.MetricSustainableIOPS, v1alpha1.DirectionTotal, metrics.BenchmarkSustainable, ""})
 	for _, direction := range []v1alpha1.Direction{v1alpha1.DirectionTotal, v1alpha1.DirectionRead, v1alpha1.DirectionWrite} {
 		all = append(all,
 			figureKind{v1alpha1.MetricBandwidth, direction, metrics.BenchmarkBandwidth, ""},
@@ -125,10 +127,10 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 
 // evidenceAfter is the number of kinds of figures that are more important than the evidence. The evidence is
 // the number of valid runs, the marks, and the intervals. The limits follow it.
-const evidenceAfter = 4
+const evidenceAfter = 5
 
 // evidenceSamples returns the number of valid runs of each phase, with its marks as a label, and then the
-// interval of each phase's total bandwidth.
+// intervals of each phase's total bandwidth and sustainable rate.
 func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for _, phase := range b.Status.Phases {
@@ -136,16 +138,28 @@ func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	}
 	for _, phase := range b.Status.Phases {
 		for _, result := range phase.Metrics {
-			if result.Metric != v1alpha1.MetricBandwidth || directionOf(result) != v1alpha1.DirectionTotal {
+			low, high := endsOf(result.Metric)
+			if low == "" || directionOf(result) != v1alpha1.DirectionTotal {
 				continue
 			}
-			ends := decimals(nil, metrics.BenchmarkBandwidthLow, result.Low, b.Namespace, b.Name, string(phase.Name))
-			if ends = decimals(ends, metrics.BenchmarkBandwidthHigh, result.High, b.Namespace, b.Name, string(phase.Name)); len(ends) == 2 {
+			ends := decimals(nil, low, result.Low, b.Namespace, b.Name, string(phase.Name))
+			if ends = decimals(ends, high, result.High, b.Namespace, b.Name, string(phase.Name)); len(ends) == 2 {
 				all = append(all, ends)
 			}
 		}
 	}
 	return all
+}
+
+// endsOf returns the series of the ends of a figure's interval; "" if they are not exported.
+func endsOf(metric v1alpha1.Metric) (low, high string) {
+	switch metric { //nolint:exhaustive // Other intervals are in status.
+	case v1alpha1.MetricBandwidth:
+		return metrics.BenchmarkBandwidthLow, metrics.BenchmarkBandwidthHigh
+	case v1alpha1.MetricSustainableIOPS:
+		return metrics.BenchmarkSustainableLow, metrics.BenchmarkSustainableHigh
+	}
+	return "", ""
 }
 
 // limitSamples returns the limits of the expectations.

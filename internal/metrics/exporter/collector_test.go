@@ -169,10 +169,13 @@ func TestExposition(t *testing.T) {
 	hadOutage.Status.Phases[0].Metrics = append(hadOutage.Status.Phases[0].Metrics, v1alpha1.MetricResult{
 		Metric: v1alpha1.MetricTimeToClean, Direction: v1alpha1.DirectionTotal, Value: "73.9",
 	})
+	hadCurve := nightly(1)
+	hadCurve.Status.Phases[0].Metrics = append(hadCurve.Status.Phases[0].Metrics, sustainable())
 	cases := map[string]struct {
 		platform *platform
 		objects  []client.Object
 	}{
+		"curve":          {quietPlatform(), []client.Object{hadCurve}},
 		"outage":         {withOutage, []client.Object{hadOutage}},
 		"running-sweep":  {holds, []client.Object{running, childOf(running, "2.1.0.0", reconciling("Running"))}},
 		"ended-sweep":    {quietPlatform(), []client.Object{endedSweep()}},
@@ -199,6 +202,10 @@ func TestExposition(t *testing.T) {
 	}
 }
 
+func sustainable() v1alpha1.MetricResult {
+	return v1alpha1.MetricResult{Metric: v1alpha1.MetricSustainableIOPS, Direction: v1alpha1.DirectionTotal, Value: "2210", Low: "2080", High: "2350"}
+}
+
 func TestPromlint(t *testing.T) {
 	running := runningSweep()
 	registry := prometheus.NewPedanticRegistry()
@@ -211,6 +218,7 @@ func TestPromlint(t *testing.T) {
 	events.outages.duration.WithLabelValues("clean")
 	hadOutage := judged(nightly(1))
 	hadOutage.Status.Phases[0].Metrics[0] = v1alpha1.MetricResult{Metric: v1alpha1.MetricTimeToClean, Value: "73.9"}
+	hadOutage.Status.Phases[0].Metrics = append(hadOutage.Status.Phases[0].Metrics, sustainable())
 	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), hadOutage),
 		&platform{
 			fsid: "f1", grant: lock.Grant{Holder: "a/b/c/d", Since: noon, Expires: noon.Add(1)},

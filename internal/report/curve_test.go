@@ -1,0 +1,66 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/design/curve"
+	"github.com/cephtune/cephtune/internal/figure"
+)
+
+// curveRun returns a run with a curve: one step of each outcome.
+func curveRun(knee curve.Knee) []*archive.Run {
+	step := func(rate float64, over int64, seconds float64) curve.Step {
+		return curve.Step{
+			OfferedPerSecond: rate, AchievedPerSecond: rate, Count: 1000, Over: over, PercentileSeconds: seconds,
+			P50Seconds: 0.001, P95Seconds: 0.004, P99Seconds: seconds, P999Seconds: 2 * seconds, MostInFlight: 12,
+		}
+	}
+	saturated, fault := step(1000, 0, 0), step(500, 0, 0)
+	saturated.Saturated, saturated.AchievedPerSecond, fault.Fault = true, 900, "a client lacked CPU"
+	course := &curve.Course{
+		Question: curve.Question{Percent: 99, LimitSeconds: 0.01}, ClosedLoopPerSecond: 1000, Knee: knee,
+		Steps: []curve.Step{step(400, 2, 0.005), step(800, 200, 0.03), saturated, fault},
+	}
+	return []*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "read", Observation: &figure.Observation{Curve: course}}}}}
+}
+
+func TestCurve(t *testing.T) {
+	runs := curveRun(curve.Knee{State: curve.Found, PerSecond: 600, LowPerSecond: 560, HighPerSecond: 650, Reason: "The reason."})
+	want := [][]string{
+		{"1", "400 IOPS", "400 IOPS", "1ms", "4ms", "5ms", "10ms", "12", "Kept"},
+		{"2", "800 IOPS", "800 IOPS", "1ms", "4ms", "30ms", "60ms", "12", "Exceeded"},
+		{"3", "1k IOPS", "900 IOPS", "", "", "", "", "12", "Saturated"},
+		{"4", "500 IOPS", "500 IOPS", "", "", "", "", "12", "Unusable"},
+	}
+	tables, sentences := CurveTables(runs)
+	if len(sentences) != 1 || !strings.HasPrefix(sentences[0], "Run 1, read: 600 IOPS") {
+		t.Errorf("%q", sentences)
+	}
+	if diff := cmp.Diff(want, tables[0].Rows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	parts := curveParts(runs)
+	plot := parts[0].Plot
+	if !strings.Contains(plot.Caption, "600 IOPS (560 IOPS to 650 IOPS) keep 99 % of the operations within 10ms") {
+		t.Errorf("caption %q", plot.Caption)
+	}
+	for name, svg := range map[string]string{"wide": plot.SVG, "narrow": plot.Narrow} {
+		if strings.Count(svg, `class="dot`) < 2 || strings.Count(svg, `class="cross"`) != 2 || !strings.Contains(svg, `class="band"`) || strings.Contains(svg, "NaN") {
+			t.Errorf("%s: %s", name, svg)
+		}
+	}
+}
+
+func TestCurveWithoutARate(t *testing.T) {
+	parts := curveParts(curveRun(curve.Knee{State: curve.Inconclusive, Reason: "The steps differ."}))
+	if plot := parts[0].Plot; !strings.Contains(plot.Caption, "The steps differ.") || strings.Contains(plot.SVG, `class="band"`) {
+		t.Errorf("caption %q", plot.Caption)
+	}
+	if parts := curveParts([]*archive.Run{{Number: 1}}); parts != nil {
+		t.Errorf("%d parts without a curve", len(parts))
+	}
+}
