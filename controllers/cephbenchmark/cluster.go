@@ -6,7 +6,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/loadtarget"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // target returns the target of the execution, as far as it is known.
@@ -28,13 +27,11 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	return append(found, f.unrested()...)
 }
 
-// disturbances returns the disturbances in those phases of a run that have begun.
+// disturbances returns the disturbances in those phases of a run, and steps of curves, that have begun.
 func (f facts) disturbances(run int32) []quiescence.Disturbance {
 	var all []quiescence.Disturbance
-	for _, p := range f.script.Phases {
-		if id := workload.TaskID(run, p.Name); f.tasks.Has(id) {
-			all = append(all, f.disturbancesOf(run, id)...)
-		}
+	for _, id := range f.script.Begun(run, f.tasks) {
+		all = append(all, f.disturbancesOf(run, id)...)
 	}
 	return all
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/workload"
 )
 
 func failWithForeignJob(seen facts) (plan, bool) {
@@ -88,9 +86,7 @@ func concludeFromLogs(seen facts) (plan, bool) {
 
 // phasesDone reports whether all clients have completed all phases of the current run.
 func (f facts) phasesDone() bool {
-	return f.tasks != nil && !slices.ContainsFunc(f.script.Phases, func(p workload.Phase) bool {
-		return !f.tasks.All(workload.TaskID(f.currentRun(), p.Name), func(s task.State) bool { return s == task.Done })
-	})
+	return f.tasks != nil && f.script.Done(f.currentRun(), f.tasks, &f.memory.noted)
 }
 
 func failWithJob(seen facts) (plan, bool) {

@@ -7,7 +7,11 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/engine/openloop"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
@@ -18,13 +22,15 @@ import (
 // Stories of curves.
 func curveStories() map[string]story {
 	return map[string]story{
-		"a curve":                           aCurve,
-		"a curve of a gate":                 aCurveOfAGate,
-		"a curve that no rate keeps":        aCurveBelowIdle,
-		"a manager restarts within a curve": aRestartWithinACurve,
-		"a step of a curve fails":           aStepThatFails,
-		"a curve of a pool of others":       aCurveOfAPoolOfOthers,
-		"a curve with a rate of its own":    aCurveWithARate,
+		"a curve":                              aCurve,
+		"a curve of a gate":                    aCurveOfAGate,
+		"a curve that no rate keeps":           aCurveBelowIdle,
+		"a manager restarts within a curve":    aRestartWithinACurve,
+		"a step of a curve fails":              aStepThatFails,
+		"a cluster in HEALTH_ERR stops a step": aStepThatIsAborted,
+		"a client ends within a curve":         aClientEndsWithinACurve,
+		"a curve of a pool of others":          aCurveOfAPoolOfOthers,
+		"a curve with a rate of its own":       aCurveWithARate,
 	}
 }
 
@@ -110,8 +116,8 @@ func exponential(n int64, mean float64) *result.Latency {
 	return &result.Latency{Moments: result.Moments{Count: n, MeanSeconds: sum / float64(n), MaxSeconds: &longest}, Histogram: h}
 }
 
-// withQueue makes each client measure a server of its own.
-func (w *world) withQueue(q server) { w.kubelet.script("r", runnertest.Script{ResultOf: q.serve}) }
+// withServer makes each client measure a server of its own.
+func (w *world) withServer(q server) { w.kubelet.script("r", runnertest.Script{ResultOf: q.serve}) }
 
 func sustainable(t *testing.T, b *v1alpha1.CephBenchmark) (value, low, high float64) {
 	t.Helper()
@@ -130,7 +136,7 @@ func sustainable(t *testing.T, b *v1alpha1.CephBenchmark) (value, low, high floa
 
 func aCurve(w *world) {
 	q := server{2000}
-	w.withQueue(q)
+	w.withServer(q)
 	b := w.benchmark("b", oneCurve, clients(2))
 	w.untilComplete(b)
 	value, low, high := sustainable(w.t, b)
@@ -146,7 +152,7 @@ func aCurve(w *world) {
 }
 
 func aCurveOfAGate(w *world) {
-	w.withQueue(server{2000})
+	w.withServer(server{2000})
 	b := w.benchmark("b", oneCurve, func(b *v1alpha1.CephBenchmark) {
 		b.Spec.Expectations = []v1alpha1.Expectation{{
 			MetricReference: v1alpha1.MetricReference{Phase: "read", Metric: v1alpha1.MetricSustainableIOPS}, AtLeast: "1k",
@@ -159,7 +165,7 @@ func aCurveOfAGate(w *world) {
 }
 
 func aCurveBelowIdle(w *world) {
-	w.withQueue(server{200}) // Even an idle server takes 23 ms for 1 % of the operations.
+	w.withServer(server{200}) // Even an idle server takes 23 ms for 1 % of the operations.
 	b := w.benchmark("b", oneCurve, func(b *v1alpha1.CephBenchmark) {
 		b.Spec.Expectations = []v1alpha1.Expectation{{
 			MetricReference: v1alpha1.MetricReference{Phase: "read", Metric: v1alpha1.MetricSustainableIOPS}, AtLeast: "100",
@@ -172,7 +178,7 @@ func aCurveBelowIdle(w *world) {
 }
 
 func aRestartWithinACurve(w *world) {
-	w.withQueue(server{2000})
+	w.withServer(server{2000})
 	w.kubelet.script("r1--4-", runnertest.Script{Measuring: time.Hour, ResultOf: server{2000}.serve})
 	b := w.benchmark("b", oneCurve)
 	w.untilTask(client0, "r1--4-read", task.Measuring)
@@ -195,11 +201,44 @@ func aRestartWithinACurve(w *world) {
 }
 
 func aStepThatFails(w *world) {
-	w.withQueue(server{2000})
+	w.withServer(server{2000})
 	w.kubelet.script("r1--3-", runnertest.Script{Failure: &task.Failure{Reason: "EngineFailed", Message: "the image is gone"}})
 	b := w.benchmark("b", oneCurve)
 	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "the image is gone")
 	w.wantClean()
+}
+
+// inAStep returns a benchmark whose clients are in a step of a curve.
+func (w *world) inAStep() *v1alpha1.CephBenchmark {
+	w.withServer(server{2000})
+	w.kubelet.script("r1--4-", runnertest.Script{Measuring: time.Hour, ResultOf: server{2000}.serve})
+	b := w.benchmark("b", oneCurve)
+	w.untilTask(client0, "r1--4-read", task.Measuring)
+	return b
+}
+
+// HEALTH_ERR stops a step at once, as it stops a phase.
+func aStepThatIsAborted(w *world) {
+	b := w.inAStep()
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.Status.Health = ceph.Health{Status: "HEALTH_ERR", Checks: []ceph.HealthCheck{{Code: "PG_DAMAGED", Severity: "HEALTH_ERR", Summary: "1 pg inconsistent"}}}
+	})
+	w.untilTask(client0, "r1--4-read", task.Cancelled)
+	w.heal()
+	w.untilFailed(b, v1alpha1.ReasonNoValidRun, "HealthError")
+	w.wantClean()
+}
+
+// The closed loop has ended, but not the curve: there is no result.
+func aClientEndsWithinACurve(w *world) {
+	b := w.inAStep()
+	pod := w.pod()
+	w.buildWall()
+	w.end(pod, corev1.PodFailed)
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	if len(b.Status.Phases) > 0 {
+		w.t.Errorf("it has results: %+v", b.Status.Phases)
+	}
 }
 
 func aCurveOfAPoolOfOthers(w *world) {

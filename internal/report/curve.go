@@ -58,13 +58,7 @@ func curvesOf(runs []*archive.Run) []curveOf {
 
 // sentence says which rate keeps the limit, or why none is known.
 func (k curveOf) sentence() string {
-	q, knee := k.course.Question, k.course.Knee
-	rate, found := k.course.Sustainable()
-	if !found {
-		return fmt.Sprintf("Run %d, %s: %s", k.run, k.phase, knee.Reason)
-	}
-	return fmt.Sprintf("Run %d, %s: %s (%s to %s) keep %g %% of the operations within %s. %s", k.run, k.phase, iops(rate.PerSecond), iops(rate.LowPerSecond), iops(rate.HighPerSecond),
-		q.Percent, latency(q.LimitSeconds), knee.Reason)
+	return fmt.Sprintf("Run %d, %s: %s", k.run, k.phase, k.course.Knee.Reason)
 }
 
 func iops(v float64) string { return figure.Human(v1alpha1.MetricIOPS, v) }

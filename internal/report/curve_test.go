@@ -29,7 +29,7 @@ func curveRun(knee curve.Knee) []*archive.Run {
 }
 
 func TestCurve(t *testing.T) {
-	runs := curveRun(curve.Knee{State: curve.Found, PerSecond: 600, LowPerSecond: 560, HighPerSecond: 650, Reason: "The reason."})
+	runs := curveRun(curve.Knee{State: curve.Found, PerSecond: 600, LowPerSecond: 560, HighPerSecond: 650, Reason: "600/s keep it."})
 	want := [][]string{
 		{"1", "400 IOPS", "400 IOPS", "1ms", "4ms", "5ms", "10ms", "12", "Kept"},
 		{"2", "800 IOPS", "800 IOPS", "1ms", "4ms", "30ms", "60ms", "12", "Exceeded"},
@@ -37,7 +37,7 @@ func TestCurve(t *testing.T) {
 		{"4", "500 IOPS", "500 IOPS", "", "", "", "", "12", "Unusable"},
 	}
 	tables, sentences := CurveTables(runs)
-	if len(sentences) != 1 || !strings.HasPrefix(sentences[0], "Run 1, read: 600 IOPS") {
+	if len(sentences) != 1 || sentences[0] != "Run 1, read: 600/s keep it." {
 		t.Errorf("%q", sentences)
 	}
 	if diff := cmp.Diff(want, tables[0].Rows); diff != "" {
@@ -45,7 +45,7 @@ func TestCurve(t *testing.T) {
 	}
 	parts := curveParts(runs)
 	plot := parts[0].Plot
-	if !strings.Contains(plot.Caption, "600 IOPS (560 IOPS to 650 IOPS) keep 99 % of the operations within 10ms") {
+	if !strings.Contains(plot.Caption, "Run 1, read: 600/s keep it. The dashed line is the limit of 10ms") {
 		t.Errorf("caption %q", plot.Caption)
 	}
 	for name, svg := range map[string]string{"wide": plot.SVG, "narrow": plot.Narrow} {

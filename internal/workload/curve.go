@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/curve"
@@ -22,6 +23,32 @@ func (p Phase) CurveOf() *v1alpha1.Curve {
 // StepID returns the ID of the task of a curve's step. The name of a phase begins with no dash, so it is no ID of a phase.
 func StepID(run int32, step int, name v1alpha1.PhaseName) string {
 	return fmt.Sprintf("r%d--%d-%s", run, step, name)
+}
+
+// Begun returns the IDs of the measurements of a run that clients have: of its phases, and of the steps of their curves.
+func (s *Script) Begun(run int32, tasks Tasks) []string {
+	var all []string
+	for _, p := range s.Phases {
+		if id := TaskID(run, p.Name); tasks.Has(id) {
+			all = append(all, id)
+		}
+		for step := 0; tasks.Has(StepID(run, step, p.Name)); step++ {
+			all = append(all, StepID(run, step, p.Name))
+		}
+	}
+	return all
+}
+
+// Done reports whether all clients have completed all phases of a run. A curve is complete when its last step was read.
+func (s *Script) Done(run int32, tasks Tasks, m *Notes) bool {
+	return !slices.ContainsFunc(s.Phases, func(p Phase) bool {
+		id := TaskID(run, p.Name)
+		if !tasks.All(id, func(state task.State) bool { return state == task.Done }) {
+			return true
+		}
+		course, known := m.Courses[id]
+		return p.CurveOf() != nil && !(known && course.Next().Done)
+	})
 }
 
 // climb returns the next move of a phase's curve: after the closed loop, steps at the rates that package curve

@@ -95,3 +95,26 @@ func TestStepsAreNoPhases(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Guardrails watch the steps, too, and a run is not over while its curve goes on.
+func TestACurveIsPartOfItsPhase(t *testing.T) {
+	s := scriptOf(1, curvedLoad{})
+	done := task.Status{State: task.Done}
+	tasks := Tasks{{"r1-p1": done, "r1--0-p1": done, "r1--1-p1": {State: task.Measuring}, "r2-p1": done}}
+	notes := NewNotes()
+	if diff := cmp.Diff([]string{"r1-p1", "r1--0-p1", "r1--1-p1"}, s.Begun(1, tasks)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.Done(1, tasks, notes) {
+		t.Error("it is done after the closed loop")
+	}
+	p := s.Phases[0]
+	notes.Courses["r1-p1"] = curve.Course{Question: p.Question(1, 99, 0.01), ClosedLoopPerSecond: 1000}
+	if s.Done(1, tasks, notes) {
+		t.Error("it is done before its last step")
+	}
+	notes.Courses["r1-p1"] = curve.Course{Question: p.Question(1, 99, 0.01)} // Without a rate to begin with, it ends at once.
+	if !s.Done(1, tasks, notes) {
+		t.Error("it is not done at the end of its curve")
+	}
+}

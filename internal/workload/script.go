@@ -509,7 +509,7 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	id, step := BackgroundID(run), fmt.Sprintf("run %d, background", run)
 	status, there := background[0][id]
 	switch {
-	case status.State == task.Done && (s.allDone(run, tasks) || s.anyFailed(run, tasks)):
+	case status.State == task.Done && (s.Done(run, tasks, m) || s.anyFailed(run, tasks)):
 		return Move{}, true
 	case there && status.State.Ended():
 		return failBackground(id, step, status), false
@@ -561,12 +561,6 @@ func (s *Script) endBackground(run int32, background Tasks) (Move, bool) {
 		return Move{}, true
 	}
 	return Move{Kind: MoveCancel, ID: id, Step: "stopping the background load", Background: true, Measured: true}, false
-}
-
-func (s *Script) allDone(run int32, tasks Tasks) bool {
-	return !slices.ContainsFunc(s.Phases, func(p Phase) bool {
-		return !tasks.All(TaskID(run, p.Name), func(state task.State) bool { return state == task.Done })
-	})
 }
 
 func (s *Script) anyFailed(run int32, tasks Tasks) bool {

@@ -1,0 +1,44 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// A curve offers several rates to Ceph. Whether the rate that keeps the limit is found depends on the machine; the steps
+// and what is said about them do not.
+func TestLongCurve(t *testing.T) {
+	c := forTest(t)
+	percent := int32(70)
+	b := c.benchmark("curve", c.replicatedScratch(), fioPhase("mixed", v1alpha1.Fio{
+		Pattern: v1alpha1.FioRandReadWrite, ReadPercent: &percent, IODepth: 4,
+		Curve: &v1alpha1.Curve{Metric: v1alpha1.MetricLatencyP50, AtMost: "20ms", StepDuration: metav1.Duration{Duration: 10 * time.Second}, MaxSteps: 8},
+	}))
+
+	c.runTo(t, v1alpha1.ConditionComplete, b)
+
+	documents := c.wantRuns(t, b)
+	if len(documents) != 1 || len(documents[0].Phases) != 1 || documents[0].Phases[0].Observation == nil {
+		t.Fatalf("documents %+v", documents)
+	}
+	course := documents[0].Phases[0].Observation.Curve
+	result := b.Status.Phases[0].Curve
+	if course == nil || result == nil || result.Reason == "" || len(course.Steps) < 2 || len(course.Steps) > 8 || !(course.ClosedLoopPerSecond > 0) {
+		t.Fatalf("the curve is %+v, and %+v in status", course, result)
+	}
+	for i, step := range course.Steps {
+		// A step that is not saturated does what it offers. Arrivals are random: 10 s of them scatter by some percent.
+		if off := step.AchievedPerSecond / step.OfferedPerSecond; step.Fault == "" && !step.Saturated && (off < 0.7 || off > 1.3 || step.Count == 0) {
+			t.Errorf("step %d offered %.0f/s, and did %.0f/s: %+v", i+1, step.OfferedPerSecond, step.AchievedPerSecond, step)
+		}
+	}
+	if again := course.Judged(); again.Knee != course.Knee {
+		t.Errorf("its steps now say %+v, want %+v", again.Knee, course.Knee)
+	}
+}
