@@ -124,8 +124,11 @@ func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (
 	run.memory = memory
 	run.headway.Note(next.Step, next.Deadline.For, effect.Outcome.Message, effect.Waits, failure, now)
 	known.log.Found(ctx, object, effect.Outcome.Reason, effect.Outcome.Message)
-	if err := errors.Join(failure, l.record(ctx, object, l.StatusAfter(seen, memory, next, effect, failure), next.Step, effect, &run.headway, now)); err != nil {
-		return ctrl.Result{}, err
+	if next.Step != StepNone { // Most objects rest when a manager starts. To compute their statuses would take a tenth of the start.
+		failure = errors.Join(failure, l.record(ctx, object, l.StatusAfter(seen, memory, next, effect, failure), next.Step, effect, &run.headway, now))
+	}
+	if failure != nil {
+		return ctrl.Result{}, failure
 	}
 	if effect.Again == 0 {
 		effect.Again = next.Again
@@ -171,9 +174,6 @@ func (l *Loop[O, S, F, D, M]) recordBlind(ctx context.Context, object O, now tim
 
 // record writes status after a pass. Then it emits the events of the step, and an event if the reason has changed.
 func (l *Loop[O, S, F, D, M]) record(ctx context.Context, before, after O, step Step, e Effect[S], headway *Headway, now time.Time) error {
-	if step == StepNone {
-		return nil
-	}
 	earlier, old := l.Status(before)
 	soon := now.Sub(headway.writtenAt) < messageInterval(before, old)
 	var written bool
