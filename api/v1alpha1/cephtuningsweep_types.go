@@ -18,7 +18,9 @@ import (
 // +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="The difference of the best configuration to the baseline.",priority=1
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="The verdict on the leading configuration.",priority=1
 // +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.status.scope`,description="What the verdict speaks for.",priority=1
+// +kubebuilder:printcolumn:name="Restored",type=string,JSONPath=`.status.conditions[?(@.type=="Restored")].reason`,description="Whether all settings of Ceph are restored.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
+// +kubebuilder:printcolumn:name="Cluster namespace",type=string,JSONPath=`.spec.clusterRef.namespace`,description="The namespace of the CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.name`

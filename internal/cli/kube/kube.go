@@ -47,7 +47,7 @@ func (c *Connection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(flags)
 }
 
-// Connect creates a client from the flags, and returns the namespace that they choose.
+// Connect creates a client from the flags, and returns the namespace that they choose. The client also lists into a [Table].
 func (c *Connection) Connect() (client.WithWatch, string, error) {
 	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Connection) Connect() (client.WithWatch, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	made, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	made, err := newTables(config, scheme)
 	if err != nil {
 		return nil, "", fmt.Errorf("connecting: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -150,30 +152,20 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	if err != nil {
 		return nil, err
 	}
-	var all []client.Object
-	for _, kind := range o.kinds {
-		for next, more := "", true; more; more = next != "" {
-			page := kind.NewList()
-			switch err := c.List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}, client.Limit(pageSize), client.Continue(next)); {
-			case meta.IsNoMatchError(err):
-				return nil, object.Unknown(kind)
-			case err != nil:
-				return nil, fmt.Errorf("listing %s: %w", kind.Plural, err)
-			}
-			next = page.GetContinue()
-			err := meta.EachListItem(page, func(item runtime.Object) error {
-				found, ok := item.(client.Object)
-				if !ok {
-					return fmt.Errorf("got a %T", item)
-				}
-				all = append(all, found)
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
+	found, errs := make([][]client.Object, len(o.kinds)), make([]error, len(o.kinds))
+	var group sync.WaitGroup
+	for i, kind := range o.kinds {
+		group.Go(func() {
+			found[i], errs[i] = o.findKind(ctx, c, kind, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err // Of the first kind, so that the message does not depend on who is faster.
 		}
 	}
+	all := slices.Concat(found...)
 	slices.SortStableFunc(all, func(a, b client.Object) int {
 		return cmp.Or(
 			cmp.Compare(a.GetNamespace(), b.GetNamespace()),
@@ -182,6 +174,47 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 		)
 	})
 	return all, nil
+}
+
+// findKind returns the objects of a kind.
+func (o *options) findKind(ctx context.Context, c client.Client, kind object.Kind, where ...client.ListOption) (all []client.Object, err error) {
+	for next, more := "", true; more; more = next != "" {
+		var some []client.Object
+		switch some, next, err = o.page(ctx, c, kind, append(where, client.Limit(pageSize), client.Continue(next))); {
+		case meta.IsNoMatchError(err):
+			return nil, object.Unknown(kind)
+		case err != nil:
+			return nil, fmt.Errorf("listing %s: %w", kind.Plural, err)
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// page returns some objects, and where the next page begins. For a table, the objects have only what it shows.
+func (o *options) page(ctx context.Context, c client.Client, kind object.Kind, where []client.ListOption) (some []client.Object, next string, err error) {
+	if o.output == "table" {
+		table := &kube.Table{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind.Name}}
+		if err := c.List(ctx, table, where...); err != nil {
+			return nil, "", err
+		}
+		if some, complete := outlines(kind, table); complete {
+			return some, table.Continue, nil
+		}
+	}
+	list := kind.NewList()
+	if err := c.List(ctx, list, where...); err != nil {
+		return nil, "", err
+	}
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		found, ok := item.(client.Object)
+		if !ok {
+			return fmt.Errorf("got a %T", item)
+		}
+		some = append(some, found)
+		return nil
+	})
+	return some, list.GetContinue(), err
 }
 
 // print writes the objects, of one kind or of both, as one List, as kubectl get does.

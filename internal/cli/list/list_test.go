@@ -1,16 +1,24 @@
 package list
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -52,6 +60,58 @@ func TestGolden(t *testing.T) {
 			cmd := newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, objects(t)...)), now)
 			clitest.Golden(t, name, "$ list "+line+"\n"+clitest.Execute(t, cmd, line, "").String(), *update)
 		})
+	}
+}
+
+// TestCRDsOfAnEarlierVersion checks that the list is the same if the API server's table lacks a column.
+func TestCRDsOfAnEarlierVersion(t *testing.T) {
+	c := interceptor.NewClient(clitest.Holding(t, objects(t)...), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			err := c.List(ctx, list, options...)
+			if table, ok := list.(*kube.Table); ok {
+				table.ColumnDefinitions = table.ColumnDefinitions[:3]
+			}
+			return err
+		},
+	})
+	cmd := newCommand("kubectl cephtune", clitest.Connecting(c), func() time.Time { return clitest.Morning(90) })
+	clitest.Golden(t, "all namespaces", "$ list -A\n"+clitest.Execute(t, cmd, "-A", "").String(), false)
+}
+
+// TestAnAPIServer compares the list of an API server with that of the fake cluster of the golden files.
+func TestAnAPIServer(t *testing.T) {
+	server := apiserver.Start(t)
+	scheme, err := kube.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := client.New(server, client.Options{Scheme: scheme})
+	for _, name := range []string{clitest.Namespace, "other"} {
+		err = errors.Join(err, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := objects(t)
+	for _, o := range stored {
+		made, _ := o.DeepCopyObject().(client.Object)
+		if err := admin.Create(t.Context(), made); err != nil {
+			t.Fatal(err)
+		}
+		o.SetUID(made.GetUID())
+		o.SetResourceVersion(made.GetResourceVersion())
+		if err := admin.Status().Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := func() time.Time { return stored[0].GetCreationTimestamp().Add(90 * time.Minute) }
+	for _, line := range []string{"", "-A", "sweeps -A", "-l team=storage"} {
+		want := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, stored...)), now), line, "")
+		cmd := kube.Connected(func(c *kube.Connection) *cobra.Command { return newCommand("kubectl cephtune", c.Connect, now) })
+		got := clitest.Execute(t, cmd, line+" -n "+clitest.Namespace+" --kubeconfig "+apiserver.Kubeconfig(t, server), "")
+		if diff := cmp.Diff(want.String(), got.String()); diff != "" {
+			t.Errorf("list %s (-fake +API server):\n%s", line, diff)
+		}
 	}
 }
 
