@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	goruntime "runtime"
 	"runtime/debug"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -78,10 +80,10 @@ func BenchmarkManyCRs(b *testing.B) {
 //   - restart-s: from the start of a manager until it has looked at each CR. restart-writes is
 //     what it writes meanwhile, which must be nothing;
 //   - idle-MiB, full-MiB: the live heap of the process without any CR, and with the CRs. held-MiB is the memory that the
-//     process has from the system, with the garbage of the restart. They include a client and
+//     process has from the system, with the garbage of the restart and the memory limit of the chart. They include a client and
 //     the test, but not the API server;
 //   - list-s: how long "kubectl cephtune list" takes with all of them;
-//   - restart-cpu-s, list-cpu-s: the CPU time of this process for both, without the API server;
+//   - restart-cpu-s, list-cpu-s: the CPU time of this process for both. restart-server-s, list-server-s: that of the API server;
 //   - object-KiB: the size of an ended CR as JSON.
 func BenchmarkFinishedCRs(b *testing.B) {
 	m := newMany(b, finishedVariable)
@@ -220,12 +222,14 @@ func (m *many) measureTold(b *testing.B) {
 func (m *many) measureRestart(b *testing.B) {
 	b.Helper()
 	debug.FreeOSMemory()
-	before, began, used := reconciled(b), time.Now(), cpu(b)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(chartLimit * memoryShare / 100))
+	server, before, began, used := m.serverCPU(b), reconciled(b), time.Now(), cpu(b)
 	registry, stop := m.manage(b)
 	defer stop()
 	m.await(b, "looked at", func() (bool, error) { return reconciled(b)-before >= float64(m.count), nil })
 	b.ReportMetric(time.Since(began).Seconds(), "restart-s")
 	b.ReportMetric((cpu(b) - used).Seconds(), "restart-cpu-s")
+	b.ReportMetric(m.serverCPU(b)-server, "restart-server-s")
 	live, held := memory()
 	b.ReportMetric(live, "full-MiB")
 	b.ReportMetric(held, "held-MiB")
@@ -244,12 +248,13 @@ func (m *many) measureList(b *testing.B) {
 	cmd := list.NewCommand("kubectl cephtune")
 	cmd.SetArgs([]string{"-n", benchNamespace, "--kubeconfig", apiserver.Kubeconfig(b, m.server)})
 	cmd.SetOut(&out)
-	began, used := time.Now(), cpu(b)
+	server, began, used := m.serverCPU(b), time.Now(), cpu(b)
 	if err := cmd.ExecuteContext(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(time.Since(began).Seconds(), "list-s")
 	b.ReportMetric((cpu(b) - used).Seconds(), "list-cpu-s")
+	b.ReportMetric(m.serverCPU(b)-server, "list-server-s")
 	if lines := strings.Count(out.String(), "\n"); lines < m.count {
 		b.Errorf("the list has %d lines", lines)
 	}
@@ -288,6 +293,7 @@ func (m *many) store(b *testing.B) float64 {
 	var puts []any
 	for i, o := range []client.Object{benchmark, sweep} {
 		kind, plural := []string{"CephBenchmark", "CephTuningSweep"}[i], []string{"cephbenchmarks", "cephtuningsweeps"}[i]
+		o = m.managed(b, o)
 		for n := range (m.count + 1 - i) / 2 {
 			o.GetObjectKind().SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 			o.SetNamespace(benchNamespace)
@@ -322,6 +328,23 @@ func (m *many) store(b *testing.B) float64 {
 		return count == m.count, err
 	})
 	return float64(bytes) / float64(m.count) / 1024
+}
+
+// managed returns an ended object as the API server stores it, with managedFields, which can be as long as its status.
+func (m *many) managed(b *testing.B, o client.Object) client.Object {
+	b.Helper()
+	o.SetNamespace(otherNamespace) // No manager of these tests looks there.
+	made, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		b.Fatalf("%T", o)
+	}
+	create(b, m.admin, made)
+	o.SetUID(made.GetUID())
+	o.SetResourceVersion(made.GetResourceVersion())
+	if err := m.admin.Status().Update(b.Context(), o); err != nil {
+		b.Fatal(err)
+	}
+	return o
 }
 
 // specs returns the specs of samples.
@@ -439,6 +462,25 @@ func cpu(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// serverCPU returns the seconds of CPU that the API server has used. The question itself takes some 0.1 s.
+func (m *many) serverCPU(b *testing.B) float64 {
+	b.Helper()
+	api, err := discovery.NewDiscoveryClientForConfig(m.server)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := api.RESTClient().Get().AbsPath("/metrics").DoRaw(b.Context())
+	found := regexp.MustCompile(`(?m)^process_cpu_seconds_total (\S+)$`).FindSubmatch(text)
+	if err != nil || found == nil {
+		b.Fatal("the API server does not say how much CPU it has used", err)
+	}
+	seconds, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return seconds
 }
 
 // reconciled returns the number of passes of all controllers in this process.

@@ -9,10 +9,12 @@ const envMemoryLimit = "MEMORY_LIMIT"
 // reserve, because Go may exceed its limit for a while.
 const memoryShare = 90
 
+// chartLimit is the memory limit in the chart, in bytes.
+const chartLimit = 256 << 20
+
 // clientsMemory returns the memory for what the clients of all benchmarks report, in bytes: half of the container's
 // limit. Without a limit, it is that of a container with the chart's limit.
 func clientsMemory(getenv func(string) string) int64 {
-	const chartLimit = 256 << 20
 	bytes, err := strconv.ParseInt(getenv(envMemoryLimit), 10, 64)
 	if err != nil || bytes < 0 {
 		bytes = chartLimit
