@@ -46,7 +46,7 @@ phases:
   - {metric: IOPS, direction: Write, value: "103"}
 runs: [{number: 1, state: Valid, results: pg-num-1}]`,
 			want: map[string]any{
-				"Phase": "Completed", "Result": "Passed: write 412 MiB/s", "Verdict": "Passed", "Trial of": nil, "Cluster": "my-cluster", "Run": "1",
+				"Phase": "Completed", "Result": "Passed: write 412 MiB/s", "Verdict": "Passed", "Trial of": nil, "Cluster": "my-cluster", "Cluster namespace": "rook-ceph", "Run": "1",
 			},
 		},
 		"a sweep that has found something": {
@@ -71,7 +71,7 @@ noise: {floor: 3.1%, drift: -0.5%, smallestEffect: 4%}
 constraints: [{phase: fio, metric: LatencyP99, outcome: Kept, low: "0.9", high: "1.02"}]`,
 			want: map[string]any{
 				"Phase": "Confirming", "Result": "pair 5 of 8, 0.71–0.94 so far, about 2 min", "Best": "pg_num=64", "Δ": "+23.4%", "Verdict": "Superior",
-				"Scope": nil, "Cluster": "my-cluster", "Run": "1",
+				"Scope": nil, "Cluster": "my-cluster", "Cluster namespace": "rook-ceph", "Restored": nil, "Run": "1",
 			},
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/curve"
@@ -43,7 +44,7 @@ func (s Execution) ReadStep(ctx context.Context, clients []Reporter, move worklo
 	if len(course.Steps) != move.Read.Step {
 		return nil // Another pass has read it.
 	}
-	course.Steps = append(course.Steps[:len(course.Steps):len(course.Steps)], s.step(p, move, &observer, disturbances))
+	course.Steps = append(slices.Clip(course.Steps), s.step(p, move, &observer, disturbances))
 	courses[id] = course
 	return nil
 }

@@ -17,13 +17,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 		return fmt.Sprintf("The operator config does not list CephCluster %s in namespace %s. "+
 			"Ask the administrator to add it to clusters, or name another in spec.clusterRef.", ref.Name, ref.Namespace)
 	}
-	if pool := template.Target.ExistingPool; pool != nil {
-		for _, name := range []v1alpha1.PoolName{pool.Name, pool.DataPool} {
-			if name != "" && !cluster.AllowsPool(string(name)) {
-				return fmt.Sprintf("The operator config does not allow benchmarks on pool %s. "+
-					"Ask the administrator to add it to existingPools of the cluster, or use target.scratchPool.", name)
-			}
-		}
+	if name := cluster.forbiddenPool(template.Target.ExistingPool); name != "" {
+		return fmt.Sprintf("The operator config does not allow benchmarks on pool %s. "+
+			"Ask the administrator to add it to existingPools of the cluster, or use target.scratchPool.", name)
 	}
 	if name := guardOf(template.Target.ScratchPool); name != "" {
 		return fmt.Sprintf("Parameter %s of target.scratchPool is not allowed: it would affect more than the pool, or keep the operator from using or removing it. Remove the parameter.", name)
@@ -39,16 +35,29 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 		return "The operator config does not allow stopping OSDs of this cluster. " +
 			"Ask the administrator to allow it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or remove template.outage."
 	}
-	if target := template.Target; hasCurve(template) && !cluster.SaturateExisting &&
-		(target.ExistingPool != nil || target.PersistentVolumeClaim != nil && target.PersistentVolumeClaim.ClaimName != "") {
+	if saturatesExisting(template) && !cluster.SaturateExisting {
 		return "A curve loads its target beyond what it can take, and the operator config does not allow that on existing pools and claims. " +
 			"Use a scratch pool or persistentVolumeClaim.template, or ask the administrator to allow it (with Helm powers.saturateExisting, otherwise saturateExisting of the cluster)."
 	}
 	return ""
 }
 
-func hasCurve(template v1alpha1.BenchmarkTemplate) bool {
-	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Fio != nil && p.Fio.Curve != nil })
+// forbiddenPool returns the first pool of a target that the operator config does not list; "" if it lists all.
+func (c Cluster) forbiddenPool(pool *v1alpha1.ExistingPool) v1alpha1.PoolName {
+	if pool != nil {
+		for _, name := range []v1alpha1.PoolName{pool.Name, pool.DataPool} {
+			if name != "" && !c.AllowsPool(string(name)) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// saturatesExisting reports whether a template has a curve of a pool or a claim that is not its own.
+func saturatesExisting(template v1alpha1.BenchmarkTemplate) bool {
+	pool, claim := template.Target.ExistingPool, template.Target.PersistentVolumeClaim
+	return (pool != nil || claim != nil && claim.ClaimName != "") && slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Fio != nil && p.Fio.Curve != nil })
 }
 
 // guardOf returns the alphabetically first forbidden parameter of a scratch pool; "" if all parameters are

@@ -47,7 +47,7 @@ func (s *Script) Done(run int32, tasks Tasks, m *Notes) bool {
 			return true
 		}
 		course, known := m.Courses[id]
-		return p.CurveOf() != nil && !(known && course.Next().Done)
+		return p.CurveOf() != nil && (!known || !course.Next().Done)
 	})
 }
 

@@ -83,6 +83,24 @@ func TestDecisions(t *testing.T) {
 }
 
 // Whatever steps say, Next gives the same decision twice, valid rates, and an end.
+// anyStep returns a step that is often right.
+func anyStep(rng *rand.Rand, rate, knee float64) Step {
+	switch rng.IntN(12) {
+	case 0:
+		return faulty(rate)
+	case 1:
+		return full(rate)
+	case 2:
+		return Step{OfferedPerSecond: rate, Count: 1, Over: rng.Int64N(2)}
+	case 3:
+		return exceeded(rate)
+	}
+	if rate < knee {
+		return kept(rate)
+	}
+	return exceeded(rate)
+}
+
 func TestProperties(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(1, seed))
@@ -94,20 +112,7 @@ func TestProperties(t *testing.T) {
 			if !(rate > 0) || math.IsInf(rate, 0) || rate > 4*closedLoop {
 				t.Fatalf("seed %d: rate %v", seed, rate)
 			}
-			switch rng.IntN(12) {
-			case 0:
-				return faulty(rate)
-			case 1:
-				return full(rate)
-			case 2:
-				return Step{OfferedPerSecond: rate, Count: 1, Over: rng.Int64N(2)}
-			case 3:
-				return exceeded(rate)
-			}
-			if rate < knee {
-				return kept(rate)
-			}
-			return exceeded(rate)
+			return anyStep(rng, rate, knee)
 		})
 		if len(steps) > q.MaxSteps {
 			t.Errorf("seed %d: %d steps of %d", seed, len(steps), q.MaxSteps)

@@ -13,7 +13,8 @@
 // The unit of evidence is a step: seconds of a step depend on each other, because an operation waits for those before it, and steps
 // at one rate differ by more than their seconds explain. A step gives u = r/(1+r), where r is its share of slow operations,
 // divided by the share that the percentile allows. u is ½ where the percentile equals the limit. A saturated step has u = 1, which is the same as
-// a latency beyond any limit. The share of slow operations far below the knee, as of an idle cluster, is first taken off. The mean of u is modelled as a logistic curve near the knee, as in a dose-response experiment
+// a latency beyond any limit. The share of slow operations far below the knee, as of an idle cluster, is first taken off.
+// The mean of u is modelled as a logistic curve near the knee, as in a dose-response experiment
 // whose ED50 is sought. It is fitted by quasi-likelihood, because u is a fraction, not a yes or no, and its scatter is
 // estimated from the steps. The interval has the knees whose profile of the quasi-likelihood is near its maximum.
 //

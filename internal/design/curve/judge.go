@@ -3,6 +3,7 @@ package curve
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,7 +43,6 @@ func Judge(q Question, closedLoop float64, steps []Step) Knee {
 
 // invalid returns why there is nothing to judge, or "".
 func (q Question) invalid(closedLoop float64, steps []Step) string {
-	positive := func(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 	switch {
 	case !(q.Percent > 0 && q.Percent < 100 && q.Confidence > 0 && q.Confidence < 1) || !positive(q.LimitSeconds) || !positive(q.HalfWidth):
 		return "The question is not valid: its percentile and confidence have to lie between 0 and 100 %, its limit and width above 0."
@@ -50,11 +50,19 @@ func (q Question) invalid(closedLoop float64, steps []Step) string {
 		return "The closed loop did no operation, so there is no rate to begin with. Find out why, and measure again."
 	}
 	for i, s := range steps {
-		if s.Fault == "" && (!positive(s.OfferedPerSecond) || s.Count < 0 || s.Over < 0 || s.Over > s.Count || s.Count == 0 && !s.Saturated) {
+		if !s.valid() {
 			return fmt.Sprintf("Step %d has no valid counts.", i+1)
 		}
 	}
 	return ""
+}
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+
+// valid reports whether a step without a fault has possible counts.
+func (s Step) valid() bool {
+	counts := s.Over >= 0 && s.Over <= s.Count && (s.Count > 0 || s.Saturated)
+	return s.Fault != "" || positive(s.OfferedPerSecond) && counts
 }
 
 func (q Question) tooManyFaults(steps []Step) bool {
@@ -68,9 +76,9 @@ func (q Question) tooManyFaults(steps []Step) bool {
 }
 
 func lastFault(steps []Step) string {
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Fault != "" {
-			return steps[i].Fault
+	for _, s := range slices.Backward(steps) {
+		if s.Fault != "" {
+			return s.Fault
 		}
 	}
 	return ""

@@ -33,7 +33,7 @@ func (c *cluster) run(q Question, offered float64) Step {
 	mean := float64(c.k) / c.capacity * math.Exp(c.noise*c.rng.NormFloat64()-c.drift*float64(c.step)/21)
 	c.step++
 	s := Step{OfferedPerSecond: offered, Seconds: make([]Second, int(q.StepSeconds))}
-	queue, due, stallEnd := make(servers, c.k), 0.0, 0.0
+	queue, due := make(servers, c.k), 0.0
 	end := ramp + q.StepSeconds
 	var dues, ends []float64
 	for second := -1; ; {
@@ -44,7 +44,7 @@ func (c *cluster) run(q Question, offered float64) Step {
 		for second < int(due) {
 			second++
 			if c.rng.Float64() < c.stalls {
-				stallEnd = float64(second) + c.rng.Float64() + 0.3 + c.rng.ExpFloat64()
+				stallEnd := float64(second) + c.rng.Float64() + 0.3 + c.rng.ExpFloat64()
 				for i := range queue {
 					queue[i] = max(queue[i], stallEnd)
 				}

@@ -104,9 +104,18 @@ func (c *Copy) validate() error {
 		return errors.New("it needs block sizes, and either iops or bytesPerSecond")
 	case (c.Poisson || c.ReadShare != 0) && c.IOPS == 0:
 		return errors.New("poisson and readShare need iops")
-	case c.ReadShare != 0 && !(c.ReadShare > 0 && c.ReadShare < 1 && c.Reads && c.Writes):
+	case !c.sharesRate():
 		return errors.New("readShare must be above 0 and below 1, and needs reads and writes")
 	}
+	return c.validateBlocks()
+}
+
+// sharesRate reports whether readShare is unset, or a share of reads and writes.
+func (c *Copy) sharesRate() bool {
+	return c.ReadShare == 0 || c.ReadShare > 0 && c.ReadShare < 1 && c.Reads && c.Writes
+}
+
+func (c *Copy) validateBlocks() error {
 	for _, b := range c.Blocks {
 		largest := c.Size
 		if c.ObjectBytes > 0 {
