@@ -61,7 +61,7 @@ func (q server) serve(t task.Task) *result.Result {
 	}
 	n := int64(done * seconds)
 	served := &result.Direction{Operations: n, Bytes: 4096 * n, Seconds: seconds, ShortestSeconds: seconds}
-	if r.Read, r.Write = served, nil; strings.Contains(strings.Join(t.Measure.Command.Argv, " "), `"writes":true`) {
+	if r.Read, r.Write = served, nil; strings.Contains(strings.Join(t.Measure.Argv, " "), `"writes":true`) {
 		r.Read, r.Write = nil, served
 	}
 	r.Source = result.Source{Tool: result.ToolFIO, Format: "fio-json"}
@@ -81,7 +81,7 @@ func (q server) serve(t task.Task) *result.Result {
 
 // offeredBy returns the rate that a task offers; 0 for a closed loop.
 func offeredBy(t task.Task) (perSecond float64) {
-	for _, word := range t.Measure.Command.Argv {
+	for _, word := range t.Measure.Argv {
 		text, found := strings.CutPrefix(word, "--load=")
 		if !found {
 			continue
