@@ -178,5 +178,9 @@ func CurveResult(c *curve.Course) *v1alpha1.CurveResult {
 	states := map[curve.State]v1alpha1.CurveState{
 		curve.Found: v1alpha1.CurveFound, curve.NeverExceeded: v1alpha1.CurveSaturates, curve.BelowIdle: v1alpha1.CurveBelowIdle,
 	}
-	return &v1alpha1.CurveResult{State: cmp.Or(states[c.Knee.State], v1alpha1.CurveInconclusive), Reason: ellipsis.Cut(c.Knee.Reason, 256)}
+	state := states[c.Knee.State]
+	if _, known := c.Sustainable(); !known && state != v1alpha1.CurveBelowIdle {
+		state = v1alpha1.CurveInconclusive
+	}
+	return &v1alpha1.CurveResult{State: state, Reason: ellipsis.Cut(c.Knee.Reason, 256)}
 }

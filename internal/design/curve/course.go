@@ -19,9 +19,10 @@ func (c Course) Judged() Course {
 	return c
 }
 
-// Sustainable returns the rate that keeps the limit, with its interval; false if it is unknown, or if no rate does.
+// Sustainable returns the rate that keeps the limit, with its interval; false if it is unknown, or if no rate does. A rate
+// that was kept without a higher one that was not has no upper end: it is no answer.
 func (c *Course) Sustainable() (Knee, bool) {
-	if c == nil || c.Knee.State != Found && c.Knee.State != NeverExceeded || !(c.Knee.PerSecond > 0) {
+	if c == nil || c.Knee.State != Found && c.Knee.State != NeverExceeded || !(c.Knee.PerSecond > 0 && c.Knee.HighPerSecond > 0) {
 		return Knee{}, false
 	}
 	return c.Knee, true
