@@ -314,6 +314,13 @@ func Confirmed(as []Assessment, p []PValues) ([]bool, error) {
 	return out, nil
 }
 
+// EffectRuledOut reports whether an open assessment excludes a gain and a loss of the minimum effect: its interval
+// lies within both. Smaller effects stay open.
+func (a Assessment) EffectRuledOut() bool {
+	margin := a.criteria.Margin()
+	return a.Verdict == Inconclusive && math.Log(a.Interval.Low) > -margin && math.Log(a.Interval.High) < margin
+}
+
 func (a *Assessment) whyOpen() Reason {
 	minimum := a.criteria.MinimumEffect
 	small := a.P.Small <= a.levels.half // The interval then excludes the minimum effect.

@@ -123,6 +123,8 @@ func (r recommendation) finding(c int, first bool) string {
 		return "not proven, because CPU was short" + reach
 	case string(stats.NotConfirmed):
 		return "not confirmed" + reach
+	case string(reasonRuledOut):
+		return fmt.Sprintf("no difference of %s or more", r.spec.Objective.MinimumEffect) + reach
 	}
 	return "no difference proven" + reach
 }

@@ -254,10 +254,11 @@ func (s *Sessions) TimeLeft() time.Duration {
 
 // Decided reports whether a candidate needs no more windows: it breaks a constraint, or its assessment is neither
 // Inconclusive nor Invalid, and confirmed by the randomisation test. For the verdict Superior, the candidate must
-// also be known to keep all constraints.
+// also be known to keep all constraints. Windows cannot show equivalence, so a candidate is decided, too, when an
+// effect that matters is ruled out.
 func Decided(f session.Finding) bool {
 	switch {
-	case f.Breaks():
+	case f.Breaks(), f.Assessment.EffectRuledOut():
 		return true
 	case f.Assessment.Verdict == stats.Inconclusive, f.Assessment.Verdict == stats.Invalid, f.Unconfirmed:
 		return false
@@ -442,6 +443,8 @@ func (s *Sessions) caveat(f session.Finding) string {
 		return " Random orders of the windows give such a result too often: use more pairs."
 	case whyOf(f) == string(stats.Starved):
 		return "" // More windows on these hosts would not help, and the notes say so.
+	case whyOf(f) == string(reasonRuledOut):
+		return fmt.Sprintf(" A gain or a loss of %s is ruled out; for smaller ones, lower minimumEffect.", s.spec.Objective.MinimumEffect)
 	case f.Assessment.Verdict == stats.Inconclusive:
 		return s.missing(f)
 	case f.Scope == switchback.Windows:
@@ -596,6 +599,7 @@ const (
 	reasonCarryOver   windowsReason = "CarryOver"
 	reasonShort       windowsReason = "NoLongWindows"
 	reasonUnconfirmed windowsReason = "RandomisationOpen"
+	reasonRuledOut    windowsReason = "EffectRuledOut"
 )
 
 // whyOf returns one word: a windowsReason, or that the candidate breaks a constraint. Otherwise, it is the first
@@ -610,10 +614,18 @@ func whyOf(f session.Finding) string {
 		return string(reasonShort)
 	case f.Unconfirmed:
 		return string(reasonUnconfirmed)
-	case len(f.Assessment.Reasons) > 0:
-		return string(f.Assessment.Reasons[0].Code)
+	case f.Assessment.EffectRuledOut() && codeOf(f) != string(stats.Starved):
+		return string(reasonRuledOut)
 	}
-	return ""
+	return codeOf(f)
+}
+
+// codeOf returns the first reason for the verdict of the windows or sessions; "" without one.
+func codeOf(f session.Finding) string {
+	if len(f.Assessment.Reasons) == 0 {
+		return ""
+	}
+	return string(f.Assessment.Reasons[0].Code)
 }
 
 // sessionsOf returns how many sessions the verdict on a candidate is based on.

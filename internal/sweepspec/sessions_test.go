@@ -446,21 +446,27 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 	for name, c := range map[string]struct {
 		same switchback.Entry
 		want string
+		says string
 	}{
 		"windows are too few": {
+			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.16},
+			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.876 to 1.144; higher is better), by 8 pairs of windows of 10s." +
+				" About 63 more pairs of windows would show that windows are equivalent, but a session has at most 60: use sessions: 6.", "no difference proven",
+		},
+		"an effect that matters is ruled out": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.08},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
-				" About 11 more pairs of windows would show that windows are equivalent.",
+				" A gain or a loss of 10% is ruled out; for smaller ones, lower minimumEffect.", "no difference of 10% or more",
 		},
 		"windows are enough": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
-				" Short windows cannot show how a setting acts for longer: use sessions: 6.",
+				" Short windows cannot show how a setting acts for longer: use sessions: 6.", "no difference proven",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: -0.06, StdDev: 0.08},
 			"cap=512 trails the baseline, not proven, on this pool, in this hour, in switched windows: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows of 10s." +
-				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6.",
+				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6.", "no difference proven",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -477,7 +483,7 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 				t.Errorf("%+v, %v", out, err)
 			}
 			line, rest, _ := strings.Cut(out.Summary, "\n")
-			if rest != c.want || !strings.HasPrefix(line, "Keep 256. 512: no difference proven (IOPS ") || !strings.HasSuffix(line, "). 1: 90 % slower.") {
+			if rest != c.want || !strings.HasPrefix(line, "Keep 256. 512: "+c.says+" (IOPS ") || !strings.HasSuffix(line, "). 1: 90 % slower.") {
 				t.Errorf("summary %q", out.Summary)
 			}
 		})
