@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -19,7 +20,7 @@ const curveMethod = `Each step offers a rate as independent arrivals, and latenc
 func curveParts(runs []*archive.Run) []Part {
 	var parts []Part
 	for _, k := range curvesOf(runs) {
-		parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return curvePlot(k, width) })}, Part{Table: curveTable(k)})
+		parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return curvePlot([]curveOf{k}, width) })}, Part{Table: curveTable(k)})
 	}
 	if len(parts) == 0 {
 		return nil
@@ -36,11 +37,10 @@ func CurveTables(runs []*archive.Run) (tables []*Table, sentences []string) {
 }
 
 type curveOf struct {
+	side   string // of a comparison
 	run    int32
 	phase  v1alpha1.PhaseName
 	course *curve.Course
-	// closed has the latencies of the closed loop.
-	closed []figure.Figure
 }
 
 // curvesOf returns the curves in the archived runs.
@@ -49,7 +49,7 @@ func curvesOf(runs []*archive.Run) []curveOf {
 	for _, run := range runs {
 		for _, phase := range run.Phases {
 			if o := phase.Observation; o != nil && o.Curve != nil {
-				all = append(all, curveOf{run.Number, phase.Name, o.Curve, o.Figures})
+				all = append(all, curveOf{run: run.Number, phase: phase.Name, course: o.Curve})
 			}
 		}
 	}
@@ -58,7 +58,11 @@ func curvesOf(runs []*archive.Run) []curveOf {
 
 // sentence says which rate keeps the limit, or why none is known.
 func (k curveOf) sentence() string {
-	return fmt.Sprintf("Run %d, %s: %s", k.run, k.phase, k.course.Knee.Reason)
+	text := fmt.Sprintf("Run %d, %s: %s", k.run, k.phase, k.course.Knee.Reason)
+	if k.side != "" {
+		text = k.side + ": " + text
+	}
+	return text
 }
 
 func iops(v float64) string { return figure.Human(v1alpha1.MetricIOPS, v) }
@@ -90,17 +94,35 @@ func curveTable(k curveOf) *Table {
 	return t
 }
 
-// curvePlot shows the limited percentile of each step against its rate, the limit, and the rate that keeps it; nil if no
-// step has a latency.
-func curvePlot(k curveOf, width float64) *Plot {
-	q := k.course.Question
-	rates, seconds := []float64{k.course.ClosedLoopPerSecond}, []float64{q.LimitSeconds}
+// CurvesTogether shows two curves of one phase in one plot. It returns false unless each side has a valid run with a curve of that
+// phase; of several, the first counts.
+func CurvesTogether(names [2]string, sides [2][]*archive.Run, phase v1alpha1.PhaseName) (Part, bool) {
+	var both []curveOf
+	for i, runs := range sides {
+		all := curvesOf(runs)
+		at := slices.IndexFunc(all, func(k curveOf) bool { return k.phase == phase })
+		if at < 0 {
+			return Part{}, false
+		}
+		all[at].side = names[i]
+		both = append(both, all[at])
+	}
+	return Part{Plot: drawn(func(width float64) *Plot { return curvePlot(both, width) })}, true
+}
+
+// curvePlot shows the limited percentile of each step against its rate, the limit, and the rate that keeps it, of one curve or
+// of two; nil if no step has a latency.
+func curvePlot(curves []curveOf, width float64) *Plot {
+	var rates, seconds []float64
 	latencies := 0
-	for _, s := range k.course.Steps {
-		rates = append(rates, s.OfferedPerSecond)
-		if s.PercentileSeconds > 0 {
-			seconds = append(seconds, s.PercentileSeconds)
-			latencies++
+	for _, k := range curves {
+		rates, seconds = append(rates, k.course.ClosedLoopPerSecond), append(seconds, k.course.Question.LimitSeconds)
+		for _, s := range k.course.Steps {
+			rates = append(rates, s.OfferedPerSecond)
+			if s.PercentileSeconds > 0 {
+				seconds = append(seconds, s.PercentileSeconds)
+				latencies++
+			}
 		}
 	}
 	if latencies == 0 {
@@ -116,25 +138,41 @@ func curvePlot(k curveOf, width float64) *Plot {
 		marks = append(marks, mark{x.position(v), iops(v)})
 	}
 	c.bottomAxis(bottom+18, marks)
+	var names, captions, limits []string
+	var colours []int
+	for i, k := range curves {
+		k.draw(c, i+1, x, y, top, bottom)
+		name := "steps"
+		if len(curves) > 1 {
+			name = k.side
+		}
+		names, colours, limits = append(names, name), append(colours, i+1), append(limits, latency(k.course.Question.LimitSeconds))
+		captions = append(captions, k.sentence())
+	}
+	c.height = c.legend(names, colours, left, bottom+46)
+	return &Plot{
+		SVG: c.svg(fmt.Sprintf("Latency of %s against the rate of operations", curves[0].phase)),
+		Caption: strings.Join(captions, " ") + " The horizontal line is the limit of " + strings.Join(slices.Compact(limits), " and ") + ", the band the interval of the rate that keeps it; the dashed " +
+			"line is the rate of the closed loop; crosses are steps without a latency.",
+	}
+}
+
+// draw draws a curve in its colour between the top and the bottom of the plot.
+func (k curveOf) draw(c *canvas, colour int, x, y scale, top, bottom float64) {
+	q := k.course.Question
 	if rate, ok := k.course.Sustainable(); ok {
 		c.rect("band", x.position(rate.LowPerSecond), top, x.position(min(rate.HighPerSecond, x.high))-x.position(rate.LowPerSecond), bottom-top, "95 % interval of the rate that keeps the limit")
-		c.line("axis", x.position(rate.PerSecond), top, x.position(rate.PerSecond), bottom)
+		c.line(fmt.Sprintf("stroke c%d", colour), x.position(rate.PerSecond), top, x.position(rate.PerSecond), bottom)
 	}
-	c.line("mark", left, y.position(q.LimitSeconds), width-plotRight, y.position(q.LimitSeconds))
-	c.line("stroke c0 dashed", x.position(k.course.ClosedLoopPerSecond), top, x.position(k.course.ClosedLoopPerSecond), bottom)
-	numbers := map[curve.Outcome]int{curve.Kept: 1, curve.Exceeded: 2}
+	c.line("mark", x.from, y.position(q.LimitSeconds), x.to, y.position(q.LimitSeconds))
+	c.line(fmt.Sprintf("stroke c%d dashed", colour), x.position(k.course.ClosedLoopPerSecond), top, x.position(k.course.ClosedLoopPerSecond), bottom)
 	for _, s := range k.course.Steps {
 		outcome := q.Outcome(s)
 		title := fmt.Sprintf("%s offered: %s", iops(s.OfferedPerSecond), outcome)
-		if number, ok := numbers[outcome]; ok {
-			c.marker("dot", number, x.position(s.AchievedPerSecond), y.position(s.PercentileSeconds), title+", "+latency(s.PercentileSeconds))
+		if outcome == curve.Kept || outcome == curve.Exceeded {
+			c.marker("dot", colour, x.position(s.AchievedPerSecond), y.position(s.PercentileSeconds), title+", "+latency(s.PercentileSeconds))
 		} else {
 			c.cross(x.position(s.OfferedPerSecond), top+4, title)
 		}
-	}
-	c.height = c.legend([]string{"keeps the limit", "exceeds it", "rate of the closed loop"}, []int{1, 2, 0}, left, bottom+46)
-	return &Plot{
-		SVG:     c.svg(fmt.Sprintf("Latency of %s against the rate of operations", k.phase)),
-		Caption: k.sentence() + fmt.Sprintf(" The dashed line is the limit of %s; crosses are steps without a latency.", latency(q.LimitSeconds)),
 	}
 }

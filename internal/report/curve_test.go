@@ -45,13 +45,30 @@ func TestCurve(t *testing.T) {
 	}
 	parts := curveParts(runs)
 	plot := parts[0].Plot
-	if !strings.Contains(plot.Caption, "Run 1, read: 600/s keep it. The dashed line is the limit of 10ms") {
+	if !strings.Contains(plot.Caption, "Run 1, read: 600/s keep it. The horizontal line is the limit of 10ms") {
 		t.Errorf("caption %q", plot.Caption)
 	}
 	for name, svg := range map[string]string{"wide": plot.SVG, "narrow": plot.Narrow} {
 		if strings.Count(svg, `class="dot`) < 2 || strings.Count(svg, `class="cross"`) != 2 || !strings.Contains(svg, `class="band"`) || strings.Contains(svg, "NaN") {
 			t.Errorf("%s: %s", name, svg)
 		}
+	}
+}
+
+func TestCurvesTogether(t *testing.T) {
+	names := [2]string{"before", "after"}
+	a := curveRun(curve.Knee{State: curve.Found, PerSecond: 600, LowPerSecond: 560, HighPerSecond: 650, Reason: "600/s keep it."})
+	b := curveRun(curve.Knee{State: curve.Inconclusive, Reason: "The steps differ."})
+	part, ok := CurvesTogether(names, [2][]*archive.Run{a, b}, "read")
+	if !ok || !strings.Contains(part.Plot.Caption, "before: Run 1, read: 600/s keep it. after: Run 1, read: The steps differ.") {
+		t.Fatalf("%+v, %v", part, ok)
+	}
+	svg := part.Plot.SVG
+	if strings.Count(svg, `class="band"`) != 1 || strings.Count(svg, `class="cross"`) != 4 || !strings.Contains(svg, ">before<") || !strings.Contains(svg, ">after<") {
+		t.Errorf("%s", svg)
+	}
+	if _, ok := CurvesTogether(names, [2][]*archive.Run{a, b}, "write"); ok {
+		t.Error("a plot of a phase that nobody has")
 	}
 }
 

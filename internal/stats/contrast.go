@@ -134,6 +134,26 @@ func PairedDifferences(diffs []float64) (Contrast, error) {
 	return Contrast{LogRatio: mean, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: len(diffs), Paired: true}, nil
 }
 
+// Estimate is a value above 0 with its confidence interval.
+type Estimate struct{ Value, Low, High float64 }
+
+// RatioOfEstimates returns the ratio of b to a, which are independent and have intervals of one confidence, with its
+// interval at that confidence. It recovers the variances from the distances between a value and its limits, on the
+// logarithms: Zou and Donner, Statistics in Medicine 27 (2008), 1693–1702. It returns false if a value or a limit is
+// not above 0 and finite.
+func RatioOfEstimates(a, b Estimate) (Estimate, bool) {
+	var logs [6]float64
+	for i, x := range []float64{a.Value, a.Low, a.High, b.Value, b.Low, b.High} {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return Estimate{}, false
+		}
+		logs[i] = math.Log(x)
+	}
+	d := logs[3] - logs[0]
+	low, high := math.Hypot(logs[3]-logs[4], logs[2]-logs[0]), math.Hypot(logs[5]-logs[3], logs[0]-logs[1])
+	return Estimate{Value: math.Exp(d), Low: math.Exp(d - low), High: math.Exp(d + high)}, true
+}
+
 // WelchLogRatio contrasts two sets of runs that share no blocks, by Welch's method on logarithms. It is
 // R: t.test(log(candidate), log(baseline)). Prefer blocks: without blocks, any other change between the two
 // sets counts as an effect of the configuration.

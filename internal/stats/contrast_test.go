@@ -3,6 +3,7 @@ package stats
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,5 +127,45 @@ func TestErrorsSayWhatWasWanted(t *testing.T) {
 	}
 	if n, found, err := (Question{StdDev: 0, Gap: 1, Alpha: 0.05}).Runs(100); !found || err != nil || n != MinRuns {
 		t.Errorf("no noise at all: %d, %v, %v; want the fewest", n, found, err)
+	}
+}
+
+// The textbook case: normal estimates on the logarithms give the interval of the normal difference. Lopsided intervals
+// use the limit on the side of the ratio's limit.
+func TestRatioOfEstimates(t *testing.T) {
+	a, b := Estimate{100, 100 / 1.1, 110}, Estimate{120, 120 / 1.2, 144}
+	got, ok := RatioOfEstimates(a, b)
+	width := math.Exp(math.Hypot(math.Log(1.1), math.Log(1.2)))
+	if !ok || math.Abs(got.Value-1.2) > 1e-12 || math.Abs(got.Low-1.2/width) > 1e-12 || math.Abs(got.High-1.2*width) > 1e-12 {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	got, ok = RatioOfEstimates(Estimate{100, 50, 100}, Estimate{100, 100, 100})
+	if !ok || got.Low != 1 || math.Abs(got.High-2) > 1e-12 {
+		t.Errorf("if the first may be half as large, the ratio may be twice as large: %+v, %v", got, ok)
+	}
+	for _, bad := range []Estimate{{100, 0, 110}, {0, 0, 0}, {1, 1, math.Inf(1)}, {math.NaN(), 1, 1}} {
+		if got, ok := RatioOfEstimates(bad, b); ok {
+			t.Errorf("%+v gives %+v", bad, got)
+		}
+	}
+}
+
+// Of two independent estimates with intervals at 95 %, the ratio's interval has the true ratio in 95 %.
+func TestCoverageOfRatioOfEstimates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2008, 27))
+	const n = 4000
+	estimate := func(mean, sd float64) Estimate {
+		x := mean + sd*rng.NormFloat64()
+		return Estimate{math.Exp(x), math.Exp(x - 1.96*sd), math.Exp(x + 1.96*sd)}
+	}
+	hits := 0
+	for range n {
+		r, ok := RatioOfEstimates(estimate(8, 0.03), estimate(8.2, 0.05))
+		if ok && r.Low <= math.Exp(0.2) && math.Exp(0.2) <= r.High {
+			hits++
+		}
+	}
+	if share := float64(hits) / n; math.Abs(share-0.95) > 3*math.Sqrt(0.95*0.05/n) {
+		t.Errorf("coverage %.3f", share)
 	}
 }

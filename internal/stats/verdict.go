@@ -317,8 +317,8 @@ func Confirmed(as []Assessment, p []PValues) ([]bool, error) {
 // EffectRuledOut reports whether an open assessment excludes a gain and a loss of the minimum effect: its interval
 // lies within both. Smaller effects stay open.
 func (a Assessment) EffectRuledOut() bool {
-	margin := a.criteria.Margin()
-	return a.Verdict == Inconclusive && math.Log(a.Interval.Low) > -margin && math.Log(a.Interval.High) < margin
+	minimum := a.criteria.MinimumEffect
+	return a.Verdict == Inconclusive && a.Interval.Low > 1-minimum && a.Interval.High < 1+minimum
 }
 
 func (a *Assessment) whyOpen() Reason {

@@ -123,10 +123,20 @@ func (r recommendation) finding(c int, first bool) string {
 		return "not proven, because CPU was short" + reach
 	case string(stats.NotConfirmed):
 		return "not confirmed" + reach
-	case string(reasonRuledOut):
-		return fmt.Sprintf("no difference of %s or more", r.spec.Objective.MinimumEffect) + reach
+	case string(reasonRuledOut), string(reasonShort):
+		if r.below(row) {
+			return fmt.Sprintf("no difference of %s or more", r.spec.Objective.MinimumEffect) + reach
+		}
 	}
 	return "no difference proven" + reach
+}
+
+// below reports whether the interval of a ratio excludes a gain and a loss of the minimum effect.
+func (r recommendation) below(row v1alpha1.ConfigurationResult) bool {
+	low, errLow := figure.ParseDecimal(row.Low)
+	high, errHigh := figure.ParseDecimal(row.High)
+	minimum, err := fraction(r.spec.Objective.MinimumEffect)
+	return errLow == nil && errHigh == nil && err == nil && low > 1-minimum && high < 1+minimum
 }
 
 // speed converts a ratio to words. A latency of 1.66 times the baseline's is 66 % slower, and so is a rate of 0.34

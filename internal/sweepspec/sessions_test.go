@@ -461,7 +461,7 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 		"windows are enough": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
-				" Short windows cannot show how a setting acts for longer: use sessions: 6.", "no difference proven",
+				" Short windows cannot show how a setting acts for longer: use sessions: 6.", "no difference of 10% or more",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: -0.06, StdDev: 0.08},
@@ -502,7 +502,7 @@ func TestAdviceStaysWithinTheBounds(t *testing.T) {
 		want    string
 	}{
 		"one session": {switchedPatch, []v1alpha1.Trial{
-			sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 20, Mean: -0.03, StdDev: 0.12}),
+			sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 20, Mean: -0.02, StdDev: 0.17}),
 		}, "but a session has at most 60: use sessions: 6."},
 		"all sessions": {
 			strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,

@@ -41,7 +41,8 @@ of their lines.
 
 A and B are geometric means of the runs, also for percentiles. RATIO is B over A. Its interval
 is Welch's, at 95 %%, on the logarithms of the runs' values, and needs three valid runs of each
-side. Without an interval, the ratio may be chance. The ratio includes everything that changed in
+side; the rate that one curve sustains has an interval of its own. Without an interval, the ratio
+may be chance. The ratio includes everything that changed in
 the cluster between the two: to find out whether a setting is the cause, use a CephTuningSweep.
 
 With --max-regression the comparison is a gate, with A as the reference. A figure is Kept if its

@@ -31,7 +31,8 @@ type comparison struct {
 	// Regressions is nil without --max-regression.
 	Regressions []Judgement `json:"regressions,omitempty"`
 
-	limit string // the value of --max-regression
+	curves []report.Part
+	limit  string // the value of --max-regression
 	// unjudged lists the metrics of --metric without a judged figure: B lacks them, or has them only in phases
 	// that A lacks, as the user expects.
 	unjudged []string
@@ -71,6 +72,11 @@ func compare(a, b side, expect []expectation) (*comparison, error) {
 	found, missing := difference.Sort(texts, expect)
 	c.Differences, c.Missing = append(c.Differences, found...), missing
 	c.ratios(a, b)
+	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
+		if part, ok := report.CurvesTogether([2]string{"A", "B"}, [2][]*archive.Run{a.runs, b.runs}, name); ok {
+			c.curves = append(c.curves, part)
+		}
+	}
 	known := len(unknown(a, b)) == 0
 	c.Comparable = known && len(c.Missing) == 0 && !difference.Any(c.Differences)
 	c.note(a, b)
@@ -198,6 +204,10 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	}
 	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
 	r.Ratio = r.B / r.A
+	if between, ok := betweenCurves(a, b, name); ok && metric == v1alpha1.MetricSustainableIOPS {
+		r.Low, r.High = &between.Low, &between.High
+		return r, true
+	}
 	if contrast.Runs < figure.MinimumRuns {
 		r.Note = fmt.Sprintf("%d and %d runs: an interval needs %d of each", len(ofA), len(ofB), figure.MinimumRuns)
 		return r, true
@@ -205,6 +215,23 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	bounds := contrast.RatioInterval(figure.Confidence)
 	r.Low, r.High = &bounds.Low, &bounds.High
 	return r, true
+}
+
+// betweenCurves compares one curve with one other. A curve has many steps, so it has an interval of its own.
+func betweenCurves(a, b side, name v1alpha1.PhaseName) (stats.Estimate, bool) {
+	var both [2]stats.Estimate
+	for i, s := range []side{a, b} {
+		curves := archive.Observations(s.runs, name)
+		if len(curves) != 1 {
+			return stats.Estimate{}, false
+		}
+		knee, ok := curves[0].Curve.Sustainable()
+		if !ok {
+			return stats.Estimate{}, false
+		}
+		both[i] = stats.Estimate{Value: knee.PerSecond, Low: knee.LowPerSecond, High: knee.HighPerSecond}
+	}
+	return stats.RatioOfEstimates(both[0], both[1])
 }
 
 func values(figures []figure.Figure) []float64 {

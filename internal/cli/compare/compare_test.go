@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/result"
@@ -88,6 +89,29 @@ func execution(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, ra
 	return objects
 }
 
+// withCurve returns a benchmark with one curve, whose knee has the interval of 10 % around a rate.
+func withCurve(t *testing.T, name string, rate float64) []client.Object {
+	t.Helper()
+	b := benchmark(t, name, "1", "19.2.3", "s")[0].(*v1alpha1.CephBenchmark)
+	step := curve.Step{OfferedPerSecond: rate, AchievedPerSecond: rate, Count: 1000, PercentileSeconds: 0.009, P50Seconds: 0.001, P99Seconds: 0.009}
+	course := &curve.Course{
+		Question: curve.Question{Percent: 99, LimitSeconds: 0.01}, ClosedLoopPerSecond: 2 * rate, Steps: []curve.Step{step},
+		Knee: curve.Knee{State: curve.Found, Reason: "It keeps the limit.", PerSecond: rate, LowPerSecond: rate / 1.1, HighPerSecond: rate * 1.1},
+	}
+	kept, err := archive.ConfigMap(b, &archive.Run{
+		Number: 1, State: v1alpha1.RunValid, Environment: environment(t, "19.2.3"), StartTime: clitest.Morning(0), EndTime: clitest.Morning(3),
+		Phases: []archive.Phase{{Name: "randread-4k", SpecDigest: "s", Observation: &figure.Observation{Curve: course, Figures: []figure.Figure{
+			{Metric: v1alpha1.MetricSustainableIOPS, Direction: v1alpha1.DirectionTotal, Value: rate},
+		}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.CreationTimestamp = metav1.NewTime(clitest.Morning(3))
+	clitest.Record(t, b, kept)
+	return []client.Object{b, kept}
+}
+
 func world(t *testing.T) client.WithWatch {
 	nightly := benchmark(t, "nightly", "2", "19.2.3", "s", 100*mib, 103*mib, 98*mib)
 	earlier := benchmark(t, "nightly", "1", "18.2.7", "s", 80*mib, 83*mib, -20*mib, 79*mib)
@@ -98,6 +122,7 @@ func world(t *testing.T) client.WithWatch {
 	objects = append(objects, benchmark(t, "other", "1", "19.2.3", "t", 50*mib)...)
 	objects = append(objects, benchmark(t, "blind", "1", "", "s", 100*mib, 101*mib, 102*mib)...)
 	objects = append(objects, benchmark(t, "broken", "1", "19.2.3", "s", -1*mib)...)
+	objects = append(append(objects, withCurve(t, "before", 3000)...), withCurve(t, "after", 3600)...)
 	return clitest.Holding(t, append(objects, benchmark(t, "new", "1", "19.2.3", "s")...)...)
 }
 
@@ -107,6 +132,8 @@ func TestGolden(t *testing.T) {
 		"an upgrade that was meant":     "nightly@1 nightly@2 --expect Ceph",
 		"an upgrade that was not":       "nightly@1 cephbenchmark/nightly@2",
 		"two repetitions":               "nightly:1 nightly:3",
+		"two curves":                    "before after",
+		"two curves drawn":              "before after -o html",
 		"one that does not count":       "nightly@1:3 nightly@1:1",
 		"another specification":         "nightly other",
 		"an environment is not known":   "nightly blind",

@@ -121,6 +121,9 @@ func (c *comparison) page() *report.Document {
 	if len(rows) > 0 {
 		section("Figures", report.Part{Text: "A ratio is B over A, with its interval over runs."}, report.Part{Table: &report.Table{Header: header, Rows: rows}})
 	}
+	if len(c.curves) > 0 {
+		section("Curves", c.curves...)
+	}
 	if lines := c.regressionLines(); len(lines) > 0 {
 		var parts []report.Part
 		for _, line := range lines {

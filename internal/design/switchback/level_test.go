@@ -139,7 +139,9 @@ func (w *world) several(t *testing.T, q Question, effects []float64) (found []Fi
 	t.Helper()
 	whole := w.severalSession(t, q.Candidates, q.LastLook, effects)
 	entries, left, before := make([]Entry, q.Candidates), make([]bool, q.Candidates), 0
-	undecided := func(f Finding) bool { return f.Assessment.Verdict == stats.Inconclusive && !f.Assessment.EffectRuledOut() }
+	undecided := func(f Finding) bool {
+		return f.Assessment.Verdict == stats.Inconclusive && !f.Assessment.EffectRuledOut()
+	}
 	for _, look := range QuickLooks(q.LastLook) {
 		blocks, err := whole.firstPairs(look).blocks()
 		if err != nil {
