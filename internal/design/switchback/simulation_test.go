@@ -233,7 +233,7 @@ func (w *world) quick(t *testing.T, q Question) (f Finding, minutes float64) {
 		if !w.plain && f.Assessment.Verdict != stats.Inconclusive { // Permutation tests can only withhold a verdict.
 			f = judge(t, q, []Entry{w.entry(t, q, part)}, nil)
 		}
-		if f.Assessment.Verdict != stats.Inconclusive && !f.Unconfirmed {
+		if f.Assessment.Verdict != stats.Inconclusive && !f.Unconfirmed || f.Assessment.EffectRuledOut() {
 			break
 		}
 	}
@@ -358,6 +358,32 @@ func TestSimulatedMinutes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Two equal treatments, and one that is better by less than δ: in how many minutes a quick session ends, and how often an effect
+// of δ is ruled out. It is ruled out falsely if the true effect is δ.
+func TestSimulatedRuledOut(t *testing.T) {
+	n := 60
+	if long() {
+		n *= 20
+	}
+	for i, w := range slices.Concat(worlds(), recorded()) {
+		for _, ratio := range []float64{1, 1.05, 1.10} {
+			w.rng, w.ratio = rand.New(rand.NewPCG(2026, uint64(900+i))), ratio
+			out, minutes := 0.0, 0.0
+			for range n {
+				f, m := w.quick(t, question(true, 0.10))
+				minutes += m / float64(n)
+				if f.Assessment.EffectRuledOut() || f.Assessment.Verdict == stats.Equivalent {
+					out += 1 / float64(n)
+				}
+			}
+			t.Logf("%-10s %.2f δ 0.10: ruled out in %3.0f%%, %4.1f min", w.name, ratio, 100*out, minutes)
+			if se := math.Sqrt(0.05 * 0.95 / float64(n)); ratio == 1.10 && out > 0.05+3*se {
+				t.Errorf("%s: an effect of δ is ruled out in %.1f%%, although it is there", w.name, 100*out)
+			}
+		}
 	}
 }
 
