@@ -10,6 +10,9 @@ include images/references.env
 IMG ?= $(OPERATOR_IMAGE):$(IMAGE_TAG)
 TOOLS_IMG ?= $(TOOLS_IMAGE):$(IMAGE_TAG)
 
+# CEPH_IMAGE is the base of the tools image: use your cluster's version.
+CEPH_IMAGE ?= $(CEPH_IMAGE_$(CEPH_LINE))
+
 # MANIFESTS is the kustomization to deploy, such as config/namespaced.
 MANIFESTS ?= config/namespaced
 
@@ -190,9 +193,9 @@ run: ## Run the manager on this machine, against the cluster of KUBECONFIG.
 
 .PHONY: images
 images: ## Build the images IMG and TOOLS_IMG with CONTAINER_TOOL.
-	$(CONTAINER_TOOL) build -t $(IMG) -f images/operator/Dockerfile \
-		--build-arg GO_IMAGE=$(GO_IMAGE) --build-arg DISTROLESS_IMAGE=$(DISTROLESS_IMAGE) .
-	$(CONTAINER_TOOL) build -t $(TOOLS_IMG) -f images/tools/Dockerfile --build-arg CEPH_IMAGE=$(CEPH_IMAGE) images/tools
+	$(CONTAINER_TOOL) build -t $(IMG) -f images/operator/Dockerfile --build-arg GO_IMAGE=$(GO_IMAGE) .
+	$(CONTAINER_TOOL) build -t $(TOOLS_IMG) -f images/tools/Dockerfile \
+		--build-arg CEPH_IMAGE=$(CEPH_IMAGE) --build-arg FIO_VERSION=$(FIO_VERSION) images/tools
 
 .PHONY: manifest
 manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_IMG.

@@ -23,10 +23,13 @@ func annotation(t *testing.T, name string, target any) {
 	}
 }
 
-// TestImages checks that the images in Artifact Hub's annotation are the rendered ones, and those
-// in images/references.env.
+// TestImages checks that the images in Artifact Hub's annotation are the rendered ones, and with their platforms
+// those in images/references.env.
 func TestImages(t *testing.T) {
-	var images []struct{ Name, Image string }
+	var images []struct {
+		Name, Image string
+		Platforms   []string
+	}
 	annotation(t, "images", &images)
 	references := read(t, root+"/images/references.env")
 	reference := func(name string) string {
@@ -40,6 +43,9 @@ func TestImages(t *testing.T) {
 	var listed, run []string
 	for _, image := range images {
 		listed = append(listed, image.Image)
+		if platforms := strings.Join(image.Platforms, ","); platforms != reference("NODE_PLATFORMS") {
+			t.Errorf("Artifact Hub has %s for %s", image.Image, platforms)
+		}
 	}
 	for _, object := range mustRender(t, valuesOf(t, "default")).objects {
 		run = append(run, imagesIn(object.Object)...)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,24 +26,45 @@ func (p platform) binary(name string) string {
 	return name
 }
 
-// pluginPlatforms returns the platforms of users, and imagePlatforms those of nodes.
-func pluginPlatforms() []platform {
-	return append(imagePlatforms(), platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
-}
-
-func imagePlatforms() []platform { return []platform{{"linux", "amd64"}, {"linux", "arm64"}} }
-
-// choosePlatforms limits the plugin to the platforms in a list, such as linux/amd64,linux/arm64.
-func (r *release) choosePlatforms(list string) error {
+// readPlatforms reads the platforms of nodes and users, the only list of them, and chooses those of the plugin:
+// all, or those that the flag lists.
+func (r *release) readPlatforms() error {
+	references, err := os.ReadFile(filepath.Join(r.root, "images", "references.env"))
+	if err != nil {
+		return err
+	}
+	list := func(name string) []platform {
+		var all []platform
+		for found := range strings.SplitSeq(string(submatch(references, `(?m)^`+name+`=(.*)$`)), ",") {
+			system, architecture, _ := strings.Cut(found, "/")
+			all = append(all, platform{system, architecture})
+		}
+		return all
+	}
+	r.nodes = list("NODE_PLATFORMS")
+	r.platforms = append(slices.Clone(r.nodes), list("USER_PLATFORMS")...)
+	if r.only == "" {
+		return nil
+	}
+	all := r.platforms
 	r.platforms = nil
-	for name := range strings.SplitSeq(list, ",") {
-		i := slices.IndexFunc(pluginPlatforms(), func(p platform) bool { return p.os+"/"+p.arch == name })
+	for name := range strings.SplitSeq(r.only, ",") {
+		i := slices.IndexFunc(all, func(p platform) bool { return p.os+"/"+p.arch == name })
 		if i < 0 {
 			return fmt.Errorf("the plugin is not built for %q", name)
 		}
-		r.platforms = append(r.platforms, pluginPlatforms()[i])
+		r.platforms = append(r.platforms, all[i])
 	}
 	return nil
+}
+
+// submatch returns what the pattern's group matches in a text.
+func submatch(text []byte, pattern string) []byte {
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	if found == nil {
+		return nil
+	}
+	return found[1]
 }
 
 // pluginBinary returns the path of a built plugin, and imageFolder the folder of the image's built

@@ -22,7 +22,7 @@ func (r *release) imageArchive() string { return "cephtune-" + r.version + ".oci
 // writeImage builds the programs for each platform of nodes. It packs them as one image
 // without a base image.
 func (r *release) writeImage() error {
-	for _, p := range imagePlatforms() {
+	for _, p := range r.nodes {
 		folder := r.imageFolder(p)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (r *release) writeImage() error {
 // index returns the index of the images of all platforms, and notes its digest.
 func (r *release) index() (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, p := range imagePlatforms() {
+	for _, p := range r.nodes {
 		image, err := r.image(p, r.imageFolder(p))
 		if err != nil {
 			return nil, err

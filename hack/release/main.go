@@ -15,10 +15,10 @@ import (
 )
 
 func main() {
-	r := &release{now: time.Now, platforms: pluginPlatforms()}
+	r := &release{now: time.Now}
 	flag.StringVar(&r.version, "version", "", "the version, such as 0.1.0")
 	flag.StringVar(&r.publisher, "publisher", "cephtune", "the account under which images, charts and downloads are published")
-	flag.Func("platforms", "for a trial, only these platforms of the plugin, such as linux/amd64,linux/arm64", r.choosePlatforms)
+	flag.StringVar(&r.only, "platforms", "", "for a trial, only these platforms of the plugin, such as linux/amd64,linux/arm64")
 	flag.Func("digests", "a file with a line NAME:TAG@DIGEST for each published tools image; the release then names all images by digest", r.readDigests)
 	flag.StringVar(&r.root, "root", "../..", "the checkout")
 	flag.StringVar(&r.out, "out", "../../dist", "the folder for the release; if it has an earlier release, that is removed first")
@@ -33,7 +33,9 @@ func main() {
 type release struct {
 	version   string // without v
 	publisher string
+	only      string     // the platforms of a trial
 	platforms []platform // of the plugin
+	nodes     []platform // of both images
 	root, out string
 	now       func() time.Time
 	digests   digests   // of the release's images; nil for a trial, which names images by tag
@@ -113,8 +115,10 @@ func (r *release) prepare() error {
 		}
 		*path = absolute
 	}
-	if err := r.readCommit(); err != nil {
-		return err
+	for _, read := range []func() error{r.readPlatforms, r.readCommit} {
+		if err := read(); err != nil {
+			return err
+		}
 	}
 	if err := emptyFolder(r.out); err != nil {
 		return err

@@ -27,10 +27,14 @@ func madeRelease(t *testing.T, version string) *release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &release{
-		version: version, publisher: "cephtune", root: root, out: t.TempDir(), now: time.Now, platforms: pluginPlatforms(),
+	r := &release{
+		version: version, publisher: "cephtune", root: root, out: t.TempDir(), now: time.Now,
 		created: time.Unix(1_700_000_000, 0).UTC(), revision: "0123abc",
 	}
+	if err := r.readPlatforms(); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func read(t *testing.T, path ...string) []byte {
@@ -96,7 +100,7 @@ func TestSameInputSameBytes(t *testing.T) {
 	if got := read(t, second.out, marker); !bytes.Equal(got, sums) {
 		t.Errorf("checksums are others the second time:\n%s\n%s", sums, got)
 	}
-	if lines := bytes.Count(sums, []byte("\n")); lines != len(pluginPlatforms())+5 {
+	if lines := bytes.Count(sums, []byte("\n")); lines != len(first.platforms)+6 {
 		t.Errorf("checksums of %d files:\n%s", lines, sums)
 	}
 }
@@ -196,14 +200,18 @@ func TestImage(t *testing.T) {
 			t.Errorf("%d layers, the first with %v", len(layers), files)
 		}
 	}
-	if !slices.Equal(architectures, []string{"amd64", "arm64"}) {
-		t.Errorf("architectures: %v", architectures)
+	var want []string
+	for _, p := range r.nodes {
+		want = append(want, p.arch)
+	}
+	if !slices.Equal(architectures, want) {
+		t.Errorf("architectures: %v, want %v", architectures, want)
 	}
 }
 
 func makeImage(t *testing.T, r *release, folder string) {
 	t.Helper()
-	for _, p := range imagePlatforms() {
+	for _, p := range r.nodes {
 		for _, name := range []string{"manager", "runner", "generator"} {
 			put(t, filepath.Join(r.imageFolder(p), name), name+" for "+p.arch)
 		}
@@ -253,7 +261,7 @@ func TestKrewNamesEachDownload(t *testing.T) {
 	if err := yaml.UnmarshalStrict(read(t, r.out, "krew", "cephtune.yaml"), &plugin); err != nil {
 		t.Fatal(err)
 	}
-	if len(plugin.Spec.Platforms) != len(pluginPlatforms()) || plugin.Spec.Version != "v0.1.0" {
+	if len(plugin.Spec.Platforms) != len(r.platforms) || plugin.Spec.Version != "v0.1.0" {
 		t.Errorf("%+v", plugin)
 	}
 	for _, download := range plugin.Spec.Platforms {
@@ -352,53 +360,72 @@ func TestPublishRefusesTags(t *testing.T) {
 	}
 }
 
-// TestToolsAreBuiltByLine runs the recipe with a builder that only prints its arguments.
+// toolsBuilder returns a function that runs the recipe of a release, with a builder that only prints its
+// arguments. In the registry of that builder, every image has the digest and the platforms.
+func toolsBuilder(t *testing.T, r *release, digests string) func(push, digest, platforms string, lines ...string) (string, error) {
+	t.Helper()
+	builder := filepath.Join(t.TempDir(), "builder")
+	put(t, builder, `#!/bin/sh
+case "$*" in
+*inspect*Platform*) echo "$HAS " ;;
+*inspect*) echo "$DIGEST" ;;
+*) echo "$@" ;;
+esac
+`)
+	return func(push, digest, platforms string, lines ...string) (string, error) {
+		cmd := exec.Command(filepath.Join(r.out, "tools", "build"), lines...)
+		cmd.Env = append(os.Environ(), "CONTAINER_TOOL="+builder, "PUSH="+push, "CEPH_IMAGE=", "FIO_VERSION=", "VERSION=", "TOOLS_IMAGE=",
+			"DIGESTS="+digests, "DIGEST="+digest, "HAS="+platforms)
+		out, err := cmd.Output()
+		return string(out), err
+	}
+}
+
+// TestToolsAreBuiltByLine checks that pushed tools images are for every platform of nodes, and from exact versions.
 func TestToolsAreBuiltByLine(t *testing.T) {
 	r := madeRelease(t, "0.1.0")
 	if err := r.writeTools(); err != nil {
 		t.Fatal(err)
 	}
-	builder := filepath.Join(t.TempDir(), "builder")
-	digest := "sha256:" + strings.Repeat("b", 64)
-	put(t, builder, "#!/bin/sh\nif [ \"$1\" = inspect ]; then echo \"${4%:*}@$DIGEST\"; else echo \"$@\"; fi\n")
+	references := read(t, r.root, "images", "references.env")
+	ceph := func(line string) string { return string(submatch(references, `(?m)^CEPH_IMAGE_`+line+`=(.*)$`)) }
+	fio := string(submatch(references, `(?m)^FIO_VERSION=(.*)$`))
+	var nodes []string
+	for _, p := range r.nodes {
+		nodes = append(nodes, p.os+"/"+p.arch)
+	}
 	written := filepath.Join(t.TempDir(), "digests")
-	build := func(push string, lines ...string) (string, error) {
-		cmd := exec.Command(filepath.Join(r.out, "tools", "build"), lines...)
-		cmd.Env = append(os.Environ(), "CONTAINER_TOOL="+builder, "PUSH="+push, "CEPH_IMAGE=", "VERSION=", "TOOLS_IMAGE=", "DIGESTS="+written, "DIGEST="+digest)
-		out, err := cmd.Output()
-		return string(out), err
+	digest, has, folder := "sha256:"+strings.Repeat("b", 64), strings.Join(nodes, " "), filepath.Join(r.out, "tools")
+	build := toolsBuilder(t, r, written)
+	pushed := func(line, more string) string {
+		return "buildx build --platform " + strings.Join(nodes, ",") + " --provenance=false --push --tag=ghcr.io/cephtune/tools:0.1.0-ceph" + line + more +
+			" --build-arg CEPH_IMAGE=" + ceph(line) + "@" + digest + " --build-arg FIO_VERSION=" + fio +
+			" --label org.opencontainers.image.base.name=" + ceph(line) + " --label org.opencontainers.image.base.digest=" + digest + " " + folder + "\n"
 	}
-	got, err := build("yes", "18", "20")
-	folder := filepath.Join(r.out, "tools")
-	built := func(line string) string {
-		return "pull quay.io/ceph/ceph:v" + line + "\n" +
-			"build -t ghcr.io/cephtune/tools:0.1.0-ceph" + line + " --build-arg CEPH_IMAGE=quay.io/ceph/ceph@" + digest +
-			" --label org.opencontainers.image.base.name=quay.io/ceph/ceph:v" + line +
-			" --label org.opencontainers.image.base.digest=" + digest + " " + folder + "\n" +
-			"push ghcr.io/cephtune/tools:0.1.0-ceph" + line + "\n"
+	got, err := build("yes", digest, has+" unknown/unknown")
+	if want := pushed("18", "") + pushed("20", " --tag=ghcr.io/cephtune/tools:0.1.0"); err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
-	want := built("18") + built("20") + `tag ghcr.io/cephtune/tools:0.1.0-ceph20 ghcr.io/cephtune/tools:0.1.0
-push ghcr.io/cephtune/tools:0.1.0
-`
-	if err != nil || got != want {
-		t.Errorf("%v\n%s", err, got)
-	}
-	want = ""
+	want := ""
 	for _, tag := range []string{"0.1.0-ceph18", "0.1.0-ceph20", "0.1.0"} {
 		want += "ghcr.io/cephtune/tools:" + tag + "@" + digest + "\n"
 	}
 	if lines := string(read(t, written)); lines != want {
 		t.Errorf("digests:\n%s", lines)
 	}
-	if out, err := build("", "18"); err != nil || out != "build -t ghcr.io/cephtune/tools:0.1.0-ceph18 --build-arg CEPH_IMAGE=quay.io/ceph/ceph:v18 "+folder+"\n" {
+	want = "build --tag=ghcr.io/cephtune/tools:0.1.0-ceph18 --build-arg CEPH_IMAGE=" + ceph("18") + " --build-arg FIO_VERSION=" + fio + " " + folder + "\n"
+	if out, err := build("", "", "", "18"); err != nil || out != want {
 		t.Errorf("without a push: %q, %v", out, err)
 	}
-	if out, err := build("yes", "17"); err == nil || out != "" {
-		t.Errorf("a line that there is not: %q, %v", out, err)
-	}
-	digest = "" // The builder does not know it.
-	if out, err := build("yes", "18"); err == nil || strings.Contains(out, "build -t") {
-		t.Errorf("a base whose digest is unknown: %q, %v", out, err)
+	for name, c := range map[string]struct{ digest, has, line string }{
+		"a line that there is not":         {digest, has, "17"},
+		"a base whose digest is unknown":   {"", has, "18"},
+		"a base that lacks a platform":     {digest, nodes[0], "18"},
+		"a base that is not for platforms": {digest, "", "18"},
+	} {
+		if out, err := build("yes", c.digest, c.has, c.line); err == nil || out != "" {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
 	}
 }
 
@@ -424,13 +451,15 @@ func TestRefusals(t *testing.T) {
 
 func TestPlatformsOfATrial(t *testing.T) {
 	r := madeRelease(t, "0.1.0")
-	if err := r.choosePlatforms("linux/amd64,windows/arm64"); err != nil {
+	r.only = "linux/amd64,windows/arm64"
+	if err := r.readPlatforms(); err != nil {
 		t.Fatal(err)
 	}
 	if want := []platform{{"linux", "amd64"}, {"windows", "arm64"}}; !slices.Equal(r.platforms, want) {
 		t.Errorf("got %v, want %v", r.platforms, want)
 	}
-	if err := r.choosePlatforms("plan9/amd64"); err == nil {
+	r.only = "plan9/amd64"
+	if err := r.readPlatforms(); err == nil {
 		t.Error("a platform that there is not is not refused")
 	}
 }

@@ -19,7 +19,7 @@ func (r *release) writeSBOMs() error {
 	for _, p := range r.platforms {
 		programs[r.pluginBinary(p)] = "kubectl-cephtune-" + p.String()
 	}
-	for _, p := range imagePlatforms() {
+	for _, p := range r.nodes {
 		for _, name := range []string{"manager", "runner", "generator"} {
 			programs[filepath.Join(r.imageFolder(p), name)] = name + "-" + p.String()
 		}

@@ -32,16 +32,13 @@ func (r *release) manifest() ([]byte, error) {
 // writeTools copies the recipe of the images with Ceph's tools. It does not build these images, because
 // that needs an image builder.
 func (r *release) writeTools() error {
-	for _, name := range []string{"Dockerfile", "build"} {
-		data, err := os.ReadFile(filepath.Join(r.root, "images", "tools", name))
+	for _, name := range []string{"tools/Dockerfile", "tools/build", "references.env"} {
+		data, err := os.ReadFile(filepath.Join(r.root, "images", name))
 		if err != nil {
 			return err
 		}
-		data = r.publishedBy(data)
-		if name == "build" {
-			data = []byte(strings.Replace(string(data), "${VERSION:-dev}", "${VERSION:-"+r.version+"}", 1))
-		}
-		if err := r.write("tools/"+name, data); err != nil {
+		data = regexp.MustCompile(`(?m)^IMAGE_TAG=.*$`).ReplaceAll(r.publishedBy(data), []byte("IMAGE_TAG="+r.version))
+		if err := r.write("tools/"+filepath.Base(name), data); err != nil {
 			return err
 		}
 	}

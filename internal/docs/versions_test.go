@@ -60,6 +60,38 @@ func TestStacksAreThoseOfTheLab(t *testing.T) {
 	}
 }
 
+// TestToolsImagesAreThoseOfTestedVersions compares what a release publishes with what the page calls tested.
+func TestToolsImagesAreThoseOfTestedVersions(t *testing.T) {
+	const references = "images/references.env"
+	tested := map[string]bool{}
+	for _, row := range readPage(t, "docs/versions.md").tables[1].rows {
+		tested[row[1]] = true
+	}
+	lines := regexp.MustCompile(`(?m)^CEPH_IMAGE_(\d+)=quay\.io/ceph/ceph:v([\d.]+)(@sha256:[0-9a-f]{64})?$`).FindAllStringSubmatch(read(t, references), -1)
+	published := map[string]bool{}
+	for _, line := range lines {
+		published[line[2]] = true
+		if !strings.HasPrefix(line[2], line[1]+".") {
+			t.Errorf("%s has Ceph %s as line %s", references, line[2], line[1])
+		}
+	}
+	if diff := cmp.Diff(tested, published); diff != "" {
+		t.Errorf("Ceph's versions (-tested +published):\n%s", diff)
+	}
+	stack := "test/lab/stacks/" + match(t, "test/lab/versions.env", `(?m)^DEFAULT_STACK=(\S+)`) + ".env"
+	if line, ceph := match(t, references, `(?m)^CEPH_LINE=(\S+)`), match(t, stack, `(?m)^CEPH_VERSION=(\S+)`); !strings.HasPrefix(ceph, line+".") {
+		t.Errorf("%s has the line %s by default, the lab Ceph %s", references, line, ceph)
+	}
+	page := read(t, "docs/versions.md")
+	for _, list := range []string{"NODE_PLATFORMS", "USER_PLATFORMS"} {
+		for platform := range strings.SplitSeq(match(t, references, `(?m)^`+list+`=(\S+)`), ",") {
+			if !strings.Contains(page, "`"+platform+"`") {
+				t.Errorf("docs/versions.md has no %s", platform)
+			}
+		}
+	}
+}
+
 // match returns the match of a pattern's group in a file.
 func match(t *testing.T, file, pattern string) string {
 	t.Helper()
