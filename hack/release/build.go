@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -92,6 +94,16 @@ func (r *release) writePlugins() error {
 		if err != nil {
 			return err
 		}
+		texts, err := r.command(nil, "go", "run", "./hack/licenses", "-platform", p.os+"/"+p.arch, "./cmd/kubectl-cephtune")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(r.pluginLicenses(p), texts, 0o644); err != nil {
+			return err
+		}
+		if err := checkLicenses(r.pluginBinary(p), r.pluginLicenses(p)); err != nil {
+			return err
+		}
 		if err := r.packPlugin(p); err != nil {
 			return err
 		}
@@ -99,16 +111,41 @@ func (r *release) writePlugins() error {
 	return nil
 }
 
+// thirdParty is the file with the licence texts of what a program links.
+const thirdParty = "THIRD-PARTY"
+
+func (r *release) pluginLicenses(p platform) string {
+	return filepath.Join(filepath.Dir(r.pluginBinary(p)), thirdParty)
+}
+
+// checkLicenses returns an error if a module that a built program links is not named in the file of texts.
+func checkLicenses(program, file string) error {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	texts, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, m := range info.Deps {
+		if !bytes.Contains(texts, []byte("\n"+m.Path+" "+m.Version+"\n")) {
+			problems = append(problems, fmt.Errorf("%s links %s %s, whose licence is not in %s", program, m.Path, m.Version, file))
+		}
+	}
+	return errors.Join(problems...)
+}
+
 func (r *release) packPlugin(p platform) error {
-	program, err := os.ReadFile(r.pluginBinary(p))
-	if err != nil {
-		return err
+	files := []file{{name: p.binary("kubectl-cephtune"), mode: 0o755}, {name: "LICENSE", mode: 0o644}, {name: thirdParty, mode: 0o644}}
+	for i, path := range []string{r.pluginBinary(p), filepath.Join(r.root, "LICENSE"), r.pluginLicenses(p)} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files[i].data = data
 	}
-	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
-	if err != nil {
-		return err
-	}
-	files := []file{{p.binary("kubectl-cephtune"), program, 0o755}, {"LICENSE", license, 0o644}}
 	pack := compressedTar
 	if p.os == "windows" {
 		pack = zipped

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,6 +37,11 @@ func (r *release) writeChart() error {
 		}
 		files = append(files, file{"cephtune/" + f.Name, data, 0o644})
 	}
+	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	files = append(files, file{"cephtune/LICENSE", license, 0o644})
 	packed, err := compressedTar(files, r.created)
 	if err != nil {
 		return err

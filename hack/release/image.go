@@ -30,6 +30,11 @@ func (r *release) writeImage() error {
 		if _, err := r.command([]string{"GOOS=" + p.os, "GOARCH=" + p.arch, "VERSION=" + r.tag()}, "images/operator/build", folder); err != nil {
 			return err
 		}
+		for _, name := range []string{"manager", "runner", "generator"} {
+			if err := checkLicenses(filepath.Join(folder, name), filepath.Join(folder, "licenses", thirdParty)); err != nil {
+				return err
+			}
+		}
 	}
 	index, err := r.index()
 	if err != nil {
@@ -67,6 +72,13 @@ func (r *release) image(p platform, folder string) (v1.Image, error) {
 			return nil, err
 		}
 		files = append(files, file{name, data, 0o755})
+	}
+	for _, name := range []string{"licenses/LICENSE", "licenses/" + thirdParty} {
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name, data, 0o644})
 	}
 	packed, err := plainTar(files, r.created)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"debug/buildinfo"
 	"errors"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
 )
@@ -81,6 +83,7 @@ func writeFiles(t *testing.T, r *release) {
 	t.Helper()
 	for _, p := range r.platforms {
 		put(t, r.pluginBinary(p), "plugin for "+p.String())
+		put(t, r.pluginLicenses(p), "licences for "+p.String())
 		if err := r.packPlugin(p); err != nil {
 			t.Fatal(err)
 		}
@@ -100,12 +103,12 @@ func TestSameInputSameBytes(t *testing.T) {
 	if got := read(t, second.out, marker); !bytes.Equal(got, sums) {
 		t.Errorf("checksums are others the second time:\n%s\n%s", sums, got)
 	}
-	if lines := bytes.Count(sums, []byte("\n")); lines != len(first.platforms)+6 {
+	if lines := bytes.Count(sums, []byte("\n")); lines != len(first.platforms)+8 {
 		t.Errorf("checksums of %d files:\n%s", lines, sums)
 	}
 }
 
-func TestPluginsAreProgramsWithTheirLicense(t *testing.T) {
+func TestPluginsAreProgramsWithTheirLicenses(t *testing.T) {
 	r := madeRelease(t, "0.1.0")
 	writeFiles(t, r)
 	for _, p := range r.platforms {
@@ -134,9 +137,36 @@ func TestPluginsAreProgramsWithTheirLicense(t *testing.T) {
 			}
 			files = unpacked(t, in)
 		}
-		if files[p.binary("kubectl-cephtune")] != "plugin for "+p.String() || !strings.Contains(files["LICENSE"], "Apache License") || len(files) != 2 {
+		if files[p.binary("kubectl-cephtune")] != "plugin for "+p.String() || !strings.Contains(files["LICENSE"], "Apache License") ||
+			files[thirdParty] != "licences for "+p.String() || len(files) != 3 {
 			t.Errorf("%s holds %v", r.archiveName(p), files)
 		}
+	}
+}
+
+// TestLinkedModulesNeedTheirLicenses asks for the licences of the modules that this test itself links.
+func TestLinkedModulesNeedTheirLicenses(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(program)
+	if err != nil || len(info.Deps) == 0 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	texts := "\n"
+	for i, m := range info.Deps {
+		file := filepath.Join(t.TempDir(), "texts")
+		put(t, file, texts)
+		if err := checkLicenses(program, file); err == nil || !strings.Contains(err.Error(), m.Path) {
+			t.Fatalf("with the first %d of %d: %v", i, len(info.Deps), err)
+		}
+		texts += m.Path + " " + m.Version + "\n"
+	}
+	file := filepath.Join(t.TempDir(), "texts")
+	put(t, file, texts)
+	if err := checkLicenses(program, file); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -196,7 +226,7 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := unpacked(t, content)
-		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || files["generator"] == "" || len(files) != 3 {
+		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || files["generator"] == "" || files["licenses/LICENSE"] == "" || files["licenses/THIRD-PARTY"] == "" || len(files) != 5 {
 			t.Errorf("%d layers, the first with %v", len(layers), files)
 		}
 	}
@@ -212,7 +242,7 @@ func TestImage(t *testing.T) {
 func makeImage(t *testing.T, r *release, folder string) {
 	t.Helper()
 	for _, p := range r.nodes {
-		for _, name := range []string{"manager", "runner", "generator"} {
+		for _, name := range []string{"manager", "runner", "generator", "licenses/LICENSE", "licenses/THIRD-PARTY"} {
 			put(t, filepath.Join(r.imageFolder(p), name), name+" for "+p.arch)
 		}
 	}
@@ -245,6 +275,9 @@ func TestChart(t *testing.T) {
 		images := made.Values["images"].(map[string]any)
 		if got := images["operator"].(map[string]any)["repository"]; got != "ghcr.io/somebody/cephtune" {
 			t.Errorf("the operator's repository is %v", got)
+		}
+		if !slices.ContainsFunc(made.Files, func(f *chart.File) bool { return f.Name == "LICENSE" }) {
+			t.Error("the chart has no licence")
 		}
 		for _, f := range made.Raw {
 			if bytes.Contains(f.Data, []byte("0.1.0-dev")) || bytes.Contains(f.Data, []byte("ghcr.io/cephtune")) || bytes.Contains(f.Data, []byte(".com/cephtune/")) {

@@ -32,13 +32,13 @@ func (r *release) manifest() ([]byte, error) {
 // writeTools copies the recipe of the images with Ceph's tools. It does not build these images, because
 // that needs an image builder.
 func (r *release) writeTools() error {
-	for _, name := range []string{"tools/Dockerfile", "tools/build", "references.env"} {
+	for _, name := range []string{"tools/Dockerfile", "tools/build", "tools/licenses/README.md", "tools/licenses/GPL-2.0.txt", "references.env"} {
 		data, err := os.ReadFile(filepath.Join(r.root, "images", name))
 		if err != nil {
 			return err
 		}
 		data = regexp.MustCompile(`(?m)^IMAGE_TAG=.*$`).ReplaceAll(r.publishedBy(data), []byte("IMAGE_TAG="+r.version))
-		if err := r.write("tools/"+filepath.Base(name), data); err != nil {
+		if err := r.write("tools/"+strings.TrimPrefix(name, "tools/"), data); err != nil {
 			return err
 		}
 	}
