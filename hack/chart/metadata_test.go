@@ -78,8 +78,8 @@ func imagesIn(value any) []string {
 	return all
 }
 
-// TestCRDsAreDescribed checks that Artifact Hub's annotation has each CRD, and that its examples
-// are samples. Tests of the API check that the API server admits these.
+// TestCRDsAreDescribed checks that Artifact Hub's annotation has each CRD with the CRD's own description, so that a
+// listing claims nothing else, and that its examples are samples. Tests of the API check that the API server admits these.
 func TestCRDsAreDescribed(t *testing.T) {
 	var described []struct{ Kind, Version, Name, DisplayName, Description string }
 	annotation(t, "crds", &described)
@@ -87,20 +87,27 @@ func TestCRDsAreDescribed(t *testing.T) {
 	annotation(t, "crdsExamples", &examples)
 	var got, want []string
 	for _, crd := range described {
-		got = append(got, crd.Name+" "+crd.Kind+" "+crd.Version)
+		got = append(got, crd.Name+" "+crd.Kind+" "+crd.Version+": "+crd.Description)
 	}
 	for _, file := range glob(t, "config/crd/bases/*.yaml") {
 		var crd struct {
 			Metadata struct{ Name string }
 			Spec     struct {
 				Names    struct{ Kind string }
-				Versions []struct{ Name string }
+				Versions []struct {
+					Name   string
+					Schema struct {
+						OpenAPIV3Schema struct{ Description string } `json:"openAPIV3Schema"`
+					}
+				}
 			}
 		}
 		if err := yaml.Unmarshal([]byte(read(t, file)), &crd); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, crd.Metadata.Name+" "+crd.Spec.Names.Kind+" "+crd.Spec.Versions[0].Name)
+		version := crd.Spec.Versions[0]
+		description := strings.Join(strings.Fields(version.Schema.OpenAPIV3Schema.Description), " ")
+		want = append(want, crd.Metadata.Name+" "+crd.Spec.Names.Kind+" "+version.Name+": "+description)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CRDs of Artifact Hub (-want +got):\n%s", diff)
