@@ -79,6 +79,22 @@ func TestTheSidecarHasMemoryForItsProcesses(t *testing.T) {
 	}
 }
 
+// A dead Ceph cluster must not restart the sidecar of the others, so probes ask the sidecar alone.
+func TestContainersHaveProbes(t *testing.T) {
+	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
+	for _, c := range pod.Containers {
+		if c.LivenessProbe == nil || c.ReadinessProbe == nil {
+			t.Errorf("container %s has no probe", c.Name)
+			continue
+		}
+		for question, probe := range map[string]*corev1.Probe{"live": c.LivenessProbe, "ready": c.ReadinessProbe} {
+			if c.Name == "ceph" && (probe.Exec == nil || !slices.Equal(probe.Exec.Command, []string{"/cephtune/runner", "probe", question, c.Command[2]})) {
+				t.Errorf("the sidecar's probe is %+v", probe)
+			}
+		}
+	}
+}
+
 // Volumes with Ceph's keys must be in memory, and only the sidecar may mount them.
 func TestTheSidecarsKeysAreInMemory(t *testing.T) {
 	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec

@@ -28,6 +28,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/version"
 )
@@ -102,6 +103,9 @@ func newManager(ctx context.Context, config *rest.Config, opts *options, registe
 	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache())); err != nil {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
+	if err := mgr.AddReadyzCheck("sidecar", sidecarAnswers(opts.cephSocket)); err != nil {
+		return nil, fmt.Errorf("add the readiness check of the sidecar: %w", err)
+	}
 	return mgr, nil
 }
 
@@ -110,6 +114,16 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
+}
+
+// sidecarAnswers returns a check of the path to all Ceph clusters. It asks no cluster: with several, a dead one must
+// not make the manager of the others unready. What uses a dead cluster has the reason ClusterUnreachable.
+func sidecarAnswers(socket string) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		return ceph.Probe(ctx, socket, ceph.Live)
+	}
 }
 
 // cachesSynced returns a check that passes once the caches have synced. It also passes in a manager that is

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
@@ -275,10 +278,43 @@ func testPodSecurity(t *testing.T, admin client.Client) {
 	}
 }
 
+// sidecar starts a sidecar that can reach no cluster, and returns its socket.
+func sidecar(t testing.TB) string {
+	t.Helper()
+	cli, err := ceph.NewCLI(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- ceph.Serve(ctx, socket, cli, slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return socket
+}
+
+// TestReadinessSeesTheSidecar checks that the manager is unready exactly while no sidecar answers.
+func TestReadinessSeesTheSidecar(t *testing.T) {
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody)
+	if err := sidecarAnswers(filepath.Join(t.TempDir(), "none"))(request); err == nil {
+		t.Error("it is ready without a sidecar")
+	}
+	check := sidecarAnswers(sidecar(t))
+	eventually(t, func() error { return check(request) })
+}
+
 // start runs a manager as its service account. The returned function stops it and waits until it
 // has ended.
 func start(t testing.TB, config *rest.Config, opts *options, registry *prometheus.Registry) (ended <-chan error, end func() error) {
 	t.Helper()
+	if opts.cephSocket == "" {
+		opts.cephSocket = sidecar(t)
+	}
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = serviceAccount
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}

@@ -52,6 +52,6 @@ func newCommand(self func() (string, error)) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newInstallCommand(self), newRunCommand(), newServeCommand(), newVersionCommand())
+	root.AddCommand(newInstallCommand(self), newRunCommand(), newServeCommand(), newProbeCommand(), newVersionCommand())
 	return root
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 )
 
 // CLI is an Executor, and so a Client and a Tuner, that executes ceph, rbd and rados. It is safe for concurrent use.
@@ -22,6 +23,8 @@ type CLI struct {
 	programs string
 	// permit is the function that Ask set. If it is nil, no permission is needed.
 	permit Permit
+	// started is true once all programs have started.
+	started atomic.Bool
 }
 
 var (

@@ -34,15 +34,19 @@ var (
 
 // NewSidecar returns a Sidecar for the socket with this path. The socket need not exist yet.
 func NewSidecar(socket string) *Sidecar {
+	s := &Sidecar{socket: socket, refused: func(Connection) {}, http: &http.Client{Transport: socketTransport(socket)}}
+	s.verbs = verbs{s}
+	return s
+}
+
+func socketTransport(socket string) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTime}
-	s := &Sidecar{socket: socket, refused: func(Connection) {}, http: &http.Client{Transport: &http.Transport{
+	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
 		IdleConnTimeout: time.Minute,
-	}}}
-	s.verbs = verbs{s}
-	return s
+	}
 }
 
 // WithTransport wraps the HTTP transport to the socket, for example to measure requests. Call it before the

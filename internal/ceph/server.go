@@ -109,6 +109,7 @@ func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error
 	defer cli.Close()
 	mux := http.NewServeMux()
 	mux.Handle("POST "+pathPrefix+"{prefix}", NewHandler(cli, log))
+	cli.answerProbes(mux)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 
 	stopped := make(chan error, 1)
