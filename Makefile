@@ -181,6 +181,14 @@ verify: ## Check generated files, modules and manifests, and run the linters.
 	for file in config/*/kustomization.yaml dashboards/kustomization.yaml; do $(KUSTOMIZE) build "$${file%/*}" >/dev/null; done
 	$(MAKE) lint
 
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in code that the programs reach. It asks vuln.go.dev.
+	go tool -modfile=hack/workflows/go.mod govulncheck ./cmd/...
+
+.PHONY: next-versions
+next-versions: ## Compare the tested versions of Kubernetes, Rook and Ceph with the newest releases. It asks GitHub.
+	hack/next-versions
+
 ##@ Build and run
 
 .PHONY: build

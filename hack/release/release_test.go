@@ -462,6 +462,31 @@ func TestToolsAreBuiltByLine(t *testing.T) {
 	}
 }
 
+// TestNextVersions runs the script with a git that knows other releases.
+func TestNextVersions(t *testing.T) {
+	for name, c := range map[string]struct {
+		tags, want string
+		fails      bool
+	}{
+		"as old as we": {"v0.1.0", "newest 0.2.0", false},
+		"a minor more": {"v99.1.0 v9.9.9 v100.0.0-rc.1", "newest 99.1.0", true},
+		"no releases":  {"v1.0.0-rc.1", "", true},
+	} {
+		folder := t.TempDir()
+		put(t, filepath.Join(folder, "git"), "#!/bin/sh\nfor tag in $TAGS; do printf '0\\trefs/tags/%s\\n' \"$tag\"; done\n")
+		cmd := exec.Command("../next-versions")
+		// Ceph's releases are x.2.z.
+		cmd.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "TAGS="+c.tags+" v0.2.0")
+		if name == "no releases" {
+			cmd.Env = append(cmd.Env, "TAGS="+c.tags)
+		}
+		out, err := cmd.Output()
+		if (err != nil) != c.fails || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	foreign := t.TempDir()
 	put(t, filepath.Join(foreign, "thesis.txt"), "mine")

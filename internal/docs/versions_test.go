@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -87,6 +88,32 @@ func TestToolsImagesAreThoseOfTestedVersions(t *testing.T) {
 		for platform := range strings.SplitSeq(match(t, references, `(?m)^`+list+`=(\S+)`), ",") {
 			if !strings.Contains(page, "`"+platform+"`") {
 				t.Errorf("docs/versions.md has no %s", platform)
+			}
+		}
+	}
+}
+
+// TestRenovateFindsPinnedVersions checks that the update bot finds each version in env files, except those that a
+// person updates, and the past versions of stacks.
+func TestRenovateFindsPinnedVersions(t *testing.T) {
+	var config struct {
+		CustomManagers []struct{ ManagerFilePatterns, MatchStrings []string }
+	}
+	if err := json.Unmarshal([]byte(read(t, ".github/renovate.json")), &config); err != nil {
+		t.Fatal(err)
+	}
+	byHand := regexp.MustCompile(`^(FIO|ETCD|GRAFANA|WIRE|CEPH)_VERSION=`) // CEPH_VERSION is Debian's
+	pinned := regexp.MustCompile(`(?m)^\w+=\S*\d+\.\d+\.\d+\S*`)
+	for _, file := range []string{"images/references.env", "test/lab/versions.env", "test/lab/stacks/tentacle.env"} {
+		text := read(t, file)
+		for _, m := range config.CustomManagers {
+			if regexp.MustCompile(strings.Trim(m.ManagerFilePatterns[0], "/")).MatchString(file) {
+				text = regexp.MustCompile(m.MatchStrings[0]).ReplaceAllString(text, "")
+			}
+		}
+		for _, line := range pinned.FindAllString(text, -1) {
+			if !byHand.MatchString(line) {
+				t.Errorf("nothing updates %s in %s", line, file)
 			}
 		}
 	}
