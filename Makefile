@@ -32,7 +32,7 @@ GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint-kube-api-linter
 # change them.
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/argocd/argocd-cm.yaml config/crd/bases config/rbac/role.yaml \
 	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md \
-	charts/cephtune/files charts/cephtune/README.md
+	charts/cephtune/files charts/cephtune/README.md charts/cephtune/values.schema.json
 
 ##@ General
 
@@ -70,8 +70,9 @@ dashboards: ## Generate the dashboards for Grafana.
 	cd dashboards && go run ./write .
 
 .PHONY: chart
-chart: manifests dashboards ## Generate the copies and the README of the Helm chart.
+chart: manifests dashboards ## Generate the copies, the schema and the README of the Helm chart.
 	hack/chart/files
+	cd hack/chart && go run ./schema >../../charts/cephtune/values.schema.json
 	cd hack/chart && go tool helm-docs --chart-search-root ../../charts --sort-values-order file --log-level warning
 
 .PHONY: fmt

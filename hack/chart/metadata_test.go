@@ -166,6 +166,71 @@ func TestEveryValueIsDescribed(t *testing.T) {
 	}
 }
 
+// TestTheSchemaDescribesEveryNode checks each value in values.yaml, and each definition.
+func TestTheSchemaDescribesEveryNode(t *testing.T) {
+	chart := load(t)
+	var schema map[string]any
+	if err := yaml.Unmarshal(chart.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	definitions := schema["definitions"].(map[string]any)
+	for name, definition := range definitions {
+		if definition.(map[string]any)["description"] == nil {
+			t.Errorf("the definition %s has no description", name)
+		}
+	}
+	nodes := 0
+	var check func(properties any, values map[string]any, path string)
+	check = func(properties any, values map[string]any, path string) {
+		known, isMap := properties.(map[string]any)
+		for name, value := range values {
+			property, found := known[name].(map[string]any)
+			if !isMap || !found {
+				continue // of a definition; TestEveryValueIsDescribed finds others
+			}
+			nodes++
+			if text, _ := property["description"].(string); text == "" {
+				t.Errorf("%s%s has no description: make chart", path, name)
+			}
+			if below, isMap := value.(map[string]any); isMap {
+				check(property["properties"], below, path+name+".")
+			}
+		}
+	}
+	check(schema["properties"], chart.Values, "")
+	if nodes < 90 {
+		t.Errorf("only %d nodes", nodes)
+	}
+}
+
+// TestTheSchemaHasNoFreeMaps checks that each map in the schema says what may be in it, except for objects that the API
+// server checks, and for values of other charts.
+func TestTheSchemaHasNoFreeMaps(t *testing.T) {
+	free := map[string]bool{"/properties/global": true, "/properties/extraObjects/items": true, "/definitions/volumeSource": true}
+	var schema any
+	if err := yaml.Unmarshal(load(t).Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(node any, path string)
+	walk = func(node any, path string) {
+		switch n := node.(type) {
+		case map[string]any:
+			kinds, several := n["type"].([]any)
+			if isMap := n["type"] == "object" || several && slices.Contains(kinds, any("object")); isMap && n["additionalProperties"] == nil && !free[path] {
+				t.Errorf("%s takes anything", path)
+			}
+			for name, below := range n {
+				walk(below, path+"/"+name)
+			}
+		case []any:
+			for _, below := range n {
+				walk(below, path)
+			}
+		}
+	}
+	walk(schema, "")
+}
+
 // TestScreenshots checks that the pictures of Artifact Hub's annotation are in this repository.
 func TestScreenshots(t *testing.T) {
 	var pictures []struct{ Title, URL string }
