@@ -42,6 +42,8 @@ type Client interface {
 	OSDs(ctx context.Context, conn Connection) ([]OSD, error)
 	// OSDTree is `ceph osd tree`: where each OSD is in the CRUSH hierarchy.
 	OSDTree(ctx context.Context, conn Connection) ([]OSDLocation, error)
+	// OSDDevices is `ceph osd metadata`: what each OSD has said about its devices when it started.
+	OSDDevices(ctx context.Context, conn Connection) ([]OSDDevice, error)
 	// DF is `ceph df detail`: the capacity of the cluster, and the bytes that each pool stores and uses.
 	DF(ctx context.Context, conn Connection) (*DF, error)
 	// OSDPerf is `ceph osd perf`: the commit and the apply latency of each OSD.

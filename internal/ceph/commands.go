@@ -79,6 +79,7 @@ func rows() map[string]row {
 		"status":                    {permission: mayRead, daemon: monitor, check: words()},
 		"osd dump":                  {permission: mayRead, daemon: monitor, check: words()},
 		"osd df":                    {permission: mayRead, daemon: manager, check: words()},
+		"osd metadata":              {permission: mayRead, daemon: monitor, check: words()},
 		"osd tree":                  {permission: mayRead, daemon: monitor, check: words()},
 		"df detail":                 {permission: mayRead, daemon: monitor, check: words()},
 		"osd perf":                  {permission: mayRead, daemon: manager, check: words()},

@@ -443,6 +443,28 @@ func parseOSDPerf(out []byte) ([]OSDLatency, error) {
 	return latencies, nil
 }
 
+// parseOSDDevices leaves out OSDs that have never started, of which Ceph knows only the ID.
+func parseOSDDevices(out []byte) ([]OSDDevice, error) {
+	var raw []struct {
+		ID          int    `json:"id"`
+		Host        string `json:"hostname"`
+		Devices     string `json:"devices"`
+		Rotational  string `json:"bluestore_bdev_rotational"`
+		DedicatedDB string `json:"bluefs_dedicated_db"`
+	}
+	if err := decode(out, &raw); err != nil {
+		return nil, err
+	}
+	devices := make([]OSDDevice, 0, len(raw))
+	for _, osd := range raw {
+		if osd.Rotational != "" {
+			devices = append(devices, OSDDevice{ID: osd.ID, Host: osd.Host, Names: osd.Devices, Rotational: osd.Rotational == "1", DedicatedDB: osd.DedicatedDB == "1"})
+		}
+	}
+	slices.SortFunc(devices, func(a, b OSDDevice) int { return cmp.Compare(a.ID, b.ID) })
+	return devices, nil
+}
+
 // parseOSDIO leaves out OSDs that are not up, because Ceph prints outdated rates for them.
 func parseOSDIO(out []byte) ([]OSDIO, error) {
 	var raw struct {
@@ -739,13 +761,23 @@ func parseConfigShow(out []byte) ([]RunningOption, error) {
 		Value   string `json:"value"`
 		Source  string `json:"source"`
 		Ignores string `json:"ignores"`
+		Hidden  []struct {
+			Source string `json:"source"`
+			Value  string `json:"value"`
+		} `json:"overrides"`
 	}
 	if err := decode(out, &raw); err != nil {
 		return nil, err
 	}
 	options := make([]RunningOption, 0, len(raw))
 	for _, o := range raw {
-		options = append(options, RunningOption{Name: o.Name, Value: o.Value, Source: o.Source, Ignored: o.Ignores != ""})
+		option := RunningOption{Name: o.Name, Value: o.Value, Source: o.Source, Ignored: o.Ignores != ""}
+		for _, hidden := range o.Hidden {
+			if hidden.Source == "default" {
+				option.Default = hidden.Value
+			}
+		}
+		options = append(options, option)
 	}
 	return options, nil
 }

@@ -34,6 +34,7 @@ var parsers = map[string]func([]byte) (any, error){
 	"config-help":     untyped(parseConfigHelp),
 	"config-show-all": untyped(parseConfigShow),
 	"balancer-status": untyped(parseBalancer),
+	"osd-metadata":    untyped(parseOSDDevices),
 	"osd-ok-to-stop":  untyped(parseStop),
 }
 

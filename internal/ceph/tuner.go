@@ -199,6 +199,8 @@ type RunningOption struct {
 	// Source names the origin of the value: default, mon (the central configuration), file, env,
 	// cmdline, or override (set in the daemon itself).
 	Source string `json:"source"`
+	// Default is the daemon's own default, if the value overrides it.
+	Default string `json:"default,omitempty"`
 	// Ignored says that the central configuration has another value, which the daemon applies
 	// only after a restart.
 	Ignored bool `json:"ignored,omitempty"`

@@ -256,6 +256,18 @@ func (l OSDLocation) Below(root string) map[string]string {
 	return nil
 }
 
+// OSDDevice is what an OSD has said about its devices when it last started.
+type OSDDevice struct {
+	ID   int    `json:"id"`
+	Host string `json:"host,omitempty"`
+	// Names lists the kernel's names of its block devices, such as "sda" or "loop0,nvme0n1".
+	Names string `json:"names,omitempty"`
+	// Rotational reports whether the kernel takes the device of the data for a hard disk.
+	Rotational bool `json:"rotational"`
+	// DedicatedDB reports whether BlueStore keeps its database on another device than the data.
+	DedicatedDB bool `json:"dedicatedDB"`
+}
+
 // PGPlacement names the OSDs that are to serve a placement group.
 type PGPlacement struct {
 	// Number is the number of the placement group in its pool, from 0.

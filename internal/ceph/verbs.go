@@ -63,6 +63,11 @@ func (v verbs) OSDTree(ctx context.Context, conn Connection) ([]OSDLocation, err
 	return read(ctx, v, conn, parseOSDTree, "osd tree")
 }
 
+// OSDDevices implements Client.
+func (v verbs) OSDDevices(ctx context.Context, conn Connection) ([]OSDDevice, error) {
+	return read(ctx, v, conn, parseOSDDevices, "osd metadata")
+}
+
 // DF implements Client.
 func (v verbs) DF(ctx context.Context, conn Connection) (*DF, error) {
 	return read(ctx, v, conn, parseDF, "df detail")

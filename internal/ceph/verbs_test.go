@@ -46,6 +46,7 @@ func everyVerb() map[string]verbCase {
 		"PoolIO":     asking(verbs.PoolIO, "osd pool stats"),
 		"Versions":   asking(verbs.Versions, "versions"),
 		"ConfigDump": asking(verbs.ConfigDump, "config dump"),
+		"OSDDevices": asking(verbs.OSDDevices, "osd metadata"),
 		"Balancer":   asking(verbs.Balancer, "balancer status"),
 		"Recovered":  asking(verbs.Recovered, "pg dump sum"),
 		"ConfigShow": asking(func(v verbs, ctx context.Context, connection Connection) (string, error) {

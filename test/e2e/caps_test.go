@@ -67,7 +67,7 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 		},
 		"reading running config needs allow r on the manager too": {
 			mon: `allow r`, mgr: `allow r`,
-			wantAllowed: []string{"config show osd.0 osd_mclock_profile", "osd perf", "osd status", "pg ls", "pg ls-by-osd osd.0", "osd ok-to-stop 0", "balancer status"},
+			wantAllowed: []string{"config show osd.0 osd_mclock_profile", "osd perf", "osd metadata", "osd status", "pg ls", "pg ls-by-osd osd.0", "osd ok-to-stop 0", "balancer status"},
 			wantRefused: []string{"balancer off"},
 		},
 		"tell cache drop is not among what rwx allows": {

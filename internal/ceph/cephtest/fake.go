@@ -42,6 +42,7 @@ type Answers struct {
 	Status     ceph.Status
 	OSDMap     ceph.OSDMap
 	OSDs       []ceph.OSD
+	OSDDevices []ceph.OSDDevice
 	DF         ceph.DF
 	OSDPerf    []ceph.OSDLatency
 	OSDIO      []ceph.OSDIO
@@ -267,6 +268,12 @@ func (f *Fake) RunningConfig(ctx context.Context, connection ceph.Connection, os
 		}
 	}, osds, options)
 	return all, err
+}
+
+// OSDDevices implements ceph.Client.
+func (f *Fake) OSDDevices(ctx context.Context, connection ceph.Connection) (devices []ceph.OSDDevice, err error) {
+	err = f.answer(ctx, "OSDDevices", connection, func() { devices = slices.Clone(f.Answers.OSDDevices) })
+	return devices, err
 }
 
 // Balancer implements ceph.Client.
