@@ -46,6 +46,18 @@ var benchmarkCases = map[string]specCase{
 	"twenty repetitions":     {`{repetitions: 20}`, ""},
 	"twenty-one repetitions": {`{repetitions: 21}`, "should be less than or equal to 20"},
 
+	// Diagnoses.
+	"a diagnosis":                     {`{template: null, diagnosis: {}}`, ""},
+	"a diagnosis of a pool":           {`{template: null, diagnosis: {pool: replicapool, duration: 10m}}`, ""},
+	"a diagnosis in a hurry":          {`{template: null, diagnosis: {duration: 29s}}`, "must be between 30s and 10m"},
+	"a diagnosis for an hour":         {`{template: null, diagnosis: {duration: 1h}}`, "must be between 30s and 10m"},
+	"a diagnosis of no pool's name":   {`{template: null, diagnosis: {pool: "a b"}}`, "spec.diagnosis.pool in body should match"},
+	"a diagnosis beside a template":   {`{diagnosis: {}}`, "exactly one of the fields in [template diagnosis] must be set"},
+	"neither diagnosis nor template":  {`{template: null}`, "exactly one of the fields in [template diagnosis] must be set"},
+	"a diagnosis with other targets":  {`{template: null, diagnosis: {}, otherTargets: [{scratchPool: {replicated: {size: 2}}}]}`, "leave out expectations and otherTargets"},
+	"a diagnosis with an expectation": {`{template: null, diagnosis: {}, expectations: [{phase: a, metric: IOPS, atLeast: 5k}]}`, "leave out expectations and otherTargets"},
+	"a diagnosis that pauses scrubs":  {`{template: null, diagnosis: {}, quiescence: {scrub: Pause}}`, "changes nothing in Ceph"},
+
 	// Curves.
 	"a curve":               {withCurve(`pattern: RandReadWrite, curve: {atMost: 10ms, direction: Read}`, ``), ""},
 	"a curve as a gate":     {withCurve(`pattern: RandRead, curve: {atMost: 10ms}`, `{phase: fio, metric: SustainableIOPS, atLeast: 5k}`), ""},

@@ -62,28 +62,28 @@ type CephBenchmarkList struct {
 //
 // +kubebuilder:validation:XValidation:message="every expectation must name a phase of template.phases that is not the
 //    background load",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.expectations.all(e, self.template.phases.exists(p, p.name == e.phase && p.name != $templateBackground))"
 // +kubebuilder:validation:XValidation:message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to
 //    limit a percentile, name a fio phase, such as one with engine RADOS",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.expectations.all(e,
 //        self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in $radosBenchMetrics))"
 // +kubebuilder:validation:XValidation:message="rbdBench has only Bandwidth and IOPS: to limit a latency, name a fio
 //    phase, such as one with engine RBD",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.expectations.all(e,
 //        self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))"
 // +kubebuilder:validation:XValidation:message="direction Read or Write is for phases that both read and write: leave
 //    direction out",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.expectations.all(e, e.direction == 'Total' ||
 //        self.template.phases.all(p, p.name != e.phase ||
 //          (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') ||
 //          (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))"
 // +kubebuilder:validation:XValidation:message="without a rate, a phase is a closed loop, whose percentiles hide
 //    stalls: set rateIOPS or rateBandwidth in the phase, or closedLoop: true in the expectation",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.template.phases.all(p, !has(p.fio) ||
 //        $phaseHasRate ||
 //        self.expectations.all(e, e.phase != p.name ||
@@ -91,7 +91,7 @@ type CephBenchmarkList struct {
 //          (has(e.closedLoop) && e.closedLoop)))"
 // +kubebuilder:validation:XValidation:message="only a phase with fio.curve has SustainableIOPS, and only for all
 //    operations: name such a phase, and leave direction out",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.expectations.all(e, e.metric != 'SustainableIOPS' ||
 //        (e.direction == 'Total' &&
 //          self.template.phases.exists(p, p.name == e.phase && has(p.fio) && has(p.fio.curve))))"
@@ -99,7 +99,7 @@ type CephBenchmarkList struct {
 //   rule="!has(self.failOn) || has(self.expectations)"
 // +kubebuilder:validation:XValidation:message="only the phase that template.outage names has TimeToClean and
 //    latencies of a window, such as P99Outage: name that phase, and leave direction out",
-//   rule="!has(self.expectations) ||
+//   rule="!has(self.template) || !has(self.expectations) ||
 //      self.expectations.all(e, !e.metric.matches($outageMetrics) ||
 //        (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))"
 // +kubebuilder:validation:XValidation:message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate
@@ -107,7 +107,7 @@ type CephBenchmarkList struct {
 //   rule="self.quiescence.scrub != 'Pause'"
 // +kubebuilder:validation:XValidation:message="otherTargets and template.target must be scratch pools, or templates of
 //    claims: a CephTuningSweep sets otherTargets, so leave it out",
-//   rule="!has(self.otherTargets) ||
+//   rule="!has(self.template) || !has(self.otherTargets) ||
 //      (has(self.template.target.scratchPool) && self.otherTargets.all(t, has(t.scratchPool))) ||
 //      (has(self.template.target.persistentVolumeClaim) &&
 //        has(self.template.target.persistentVolumeClaim.template) &&
@@ -116,18 +116,25 @@ type CephBenchmarkList struct {
 //          has(t.persistentVolumeClaim.template) &&
 //          t.persistentVolumeClaim.template.volumeMode ==
 //            self.template.target.persistentVolumeClaim.template.volumeMode))"
-// +kubebuilder:validation:XValidation:message="template, expectations, quiescence and repetitions are fixed for a
-//    run: change runID in the same edit to run again with the new values",
+// +kubebuilder:validation:XValidation:message="template, diagnosis, expectations, quiescence and repetitions are fixed
+//    for a run: change runID in the same edit to run again with the new values",
 //   rule="self.runID != oldSelf.runID ||
-//      (self.template == oldSelf.template &&
+//      (has(self.template) == has(oldSelf.template) &&
+//        (!has(self.template) || self.template == oldSelf.template) &&
+//        has(self.diagnosis) == has(oldSelf.diagnosis) &&
+//        (!has(self.diagnosis) || self.diagnosis == oldSelf.diagnosis) &&
 //        has(self.otherTargets) == has(oldSelf.otherTargets) &&
 //        (!has(self.otherTargets) || self.otherTargets == oldSelf.otherTargets) &&
 //        has(self.expectations) == has(oldSelf.expectations) &&
 //        (!has(self.expectations) || self.expectations == oldSelf.expectations) &&
 //        self.quiescence == oldSelf.quiescence &&
 //        self.repetitions == oldSelf.repetitions)"
+// +kubebuilder:validation:XValidation:message="a diagnosis judges by itself: leave out expectations and otherTargets",
+//   rule="!has(self.diagnosis) || (!has(self.expectations) && !has(self.otherTargets))"
 
 // CephBenchmarkSpec says what to measure.
+//
+// +kubebuilder:validation:ExactlyOneOf=template;diagnosis
 type CephBenchmarkSpec struct {
 	// clusterRef is the CephCluster to measure.
 	// +required
@@ -157,8 +164,13 @@ type CephBenchmarkSpec struct {
 	Repetitions int32 `json:"repetitions,omitempty"`
 
 	// template says what is measured, and how.
-	// +required
-	Template BenchmarkTemplate `json:"template"`
+	// +optional
+	Template BenchmarkTemplate `json:"template,omitzero"`
+
+	// diagnosis asks why the cluster is slow, in place of a measurement. Then repetitions, historyLimit and rawOutput
+	// have no effect.
+	// +optional
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
 
 	// otherTargets are targets of the same type that stand beside template.target: scratch pools, or claims to be
 	// created. In each window of a session, a CephTuningSweep makes all clients load one of these targets. Only a
@@ -368,6 +380,10 @@ type CephBenchmarkStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []ExpectationResult `json:"expectations,omitempty"`
+
+	// diagnosis is the outcome of spec.diagnosis.
+	// +optional
+	Diagnosis *DiagnosisResult `json:"diagnosis,omitempty"`
 
 	// runs are the runs of observedRunID so far, in order.
 	// +optional

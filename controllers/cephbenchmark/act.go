@@ -63,6 +63,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 		return r.makeMove(ctx, seen, p)
 	case stepTakeOSDsDown, stepRestoreOSDs:
 		return r.carryOutOutage(ctx, seen, p)
+	case stepDiagnose:
+		return r.diagnose(ctx, seen)
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
 	case reconcile.StepFail:
@@ -81,6 +83,9 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 func (r *Reconciler) waitFor(seen pass, p plan) {
 	if p.Detail.removes {
 		seen.memory.removal.Begin(p.Detail.run, seen.now)
+	}
+	if p.Detail.watches && seen.memory.watchedSince.IsZero() {
+		seen.memory.watchedSince = seen.now
 	}
 	if p.Detail.surveys {
 		seen.live.StartWatch(r.Ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()

@@ -30,6 +30,8 @@ const (
 	stepRestoreOSDs step = "RestoreOSDs"
 	// stepConcludeRun judges a run by the clients' reports, and archives the result.
 	stepConcludeRun step = "ConcludeRun"
+	// stepDiagnose ends a diagnosis.
+	stepDiagnose step = "Diagnose"
 	// stepTearDown carries out the next part of the teardown.
 	stepTearDown step = "TearDown"
 	// stepRemoveFinalizer removes the finalizer, and nothing else.
@@ -52,6 +54,8 @@ type detail struct {
 	removes bool
 	// surveys says that Ceph is surveyed again, because the last survey has the reason for the wait.
 	surveys bool
+	// watches says that Ceph is watched for a diagnosis from now on, if it is not yet.
+	watches bool
 	// preparing is the part of the scratch pool's preparation that comes next.
 	preparing scratchpool.Next
 	// tearing is the next part of the teardown, and last says what follows the teardown.
@@ -103,7 +107,10 @@ func rules() []rule {
 		{Name: "failWithoutScript", Func: failWithoutScript},           // the spec cannot be carried out on this cluster
 		{Name: "failWithoutDomains", Func: failWithoutDomains},         // too few failure domains for the copies
 		{Name: "refuseOutage", Func: refuseOutage},                     // this cluster does not permit the outage
+		{Name: "failWithoutPool", Func: failWithoutPool},               // the pool to diagnose does not exist
 		{Name: "queueForLock", Func: queueForLock},                     // one holder at a time
+		{Name: "watchDiagnosed", Func: watchDiagnosed},                 // a diagnosis watches Ceph, be it healthy or not
+		{Name: "concludeDiagnosis", Func: concludeDiagnosis},           // Ceph was watched long enough
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // OSDs are about to be full, perhaps with the benchmark's own data
 		{Name: "waitForQuiet", Func: waitForQuiet},                     // until the cluster is healthy, has free space, and is quiescent
 		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited

@@ -1,6 +1,8 @@
 package cephbenchmark
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/internal/clients/clientview"
@@ -24,6 +26,8 @@ type memory struct {
 	gathering conclusion.Gathering
 	// runs holds the outcomes of the runs that this process has concluded.
 	runs map[int32]conclusion.Run
+	// watchedSince is when a diagnosis began to watch Ceph.
+	watchedSince time.Time
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.
 	removal quiescence.Removal
 	// fromBeginning says that this process began the execution, and so knows all objects of the execution.

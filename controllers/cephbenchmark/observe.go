@@ -319,7 +319,7 @@ func (r *Reconciler) connection(cluster settings.Cluster, identity string) clust
 // observeRunners determines the script, which has the clients' tasks, and observes the statuses of these
 // tasks.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
-	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
+	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend || seen.diagnoses() {
 		return nil
 	}
 	var err error

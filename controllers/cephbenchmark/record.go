@@ -73,6 +73,9 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 		return
 	}
 	progress := conclusion.Progress{Now: seen.now, Repetitions: seen.spec.Repetitions, Step: p.Progress}
+	if seen.diagnoses() {
+		progress.Repetitions = 0
+	}
 	if seen.script != nil {
 		progress.RunDuration = seen.script.Duration()
 	}

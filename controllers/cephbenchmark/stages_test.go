@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,6 +44,8 @@ func TestStages(t *testing.T) {
 		"healthy_gate_passed":             tornDown(t, failsOn, measured(passing)),
 		"degraded_no_valid_run":           tornDown(t, failsOn, invalid),
 		"degraded_failed":                 tornDown(t, lost),
+		"progressing_watching":            passed(diagnosing),
+		"healthy_diagnosed":               tornDown(t, diagnosing, diagnosed),
 		"degraded_not_allowed":            passed(untouched, nowhere),
 	} {
 		b.Kind = "CephBenchmark"
@@ -115,6 +118,18 @@ func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 		c.Headline, c.Summary = figure.Headline(&spec.Template.Phases[0], c.Phases[0]), c.Sentence(*spec)
 		c.Write(&f.benchmark.Status, conclusion.Execution{Now: f.now, Spec: f.spec})
 	}
+}
+
+// diagnosing makes the benchmark a diagnosis, and diagnosed ends it.
+func diagnosing(f *facts) {
+	f.benchmark.Spec.Template, f.benchmark.Spec.Diagnosis = v1alpha1.BenchmarkTemplate{}, &v1alpha1.Diagnosis{Duration: metav1.Duration{Duration: time.Minute}}
+	f.spec = f.benchmark.Spec
+}
+
+func diagnosed(f *facts) {
+	conclusion.Diagnosed(&f.benchmark.Status, f.now, v1alpha1.DiagnosisResult{Findings: []v1alpha1.Finding{{
+		Code: "SlowOSDs", Confidence: v1alpha1.ConfidenceLikely, Message: "osd.1 is slower than others of the class.",
+	}}}, v1alpha1.Environment{})
 }
 
 // invalid concludes the last run of a benchmark without valid runs.

@@ -62,6 +62,7 @@ func TestStories(t *testing.T) {
 		"shared":    sharedStories(),
 		"targets":   targetStories(),
 		"curves":    curveStories(),
+		"diagnoses": diagnosisStories(),
 		"trial":     trialStories(),
 		"reference": referenceStories(),
 		"strangers": strangerStories(),

@@ -327,7 +327,9 @@ func (w *world) parse(name, spec string) *v1alpha1.CephBenchmark {
 	}
 	b.Namespace, b.Name = w.namespace, name
 	b.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: "my-cluster"}
-	b.Spec.Template.Rest = &metav1.Duration{}
+	if b.Spec.Diagnosis == nil {
+		b.Spec.Template.Rest = &metav1.Duration{}
+	}
 	return b
 }
 

@@ -78,10 +78,11 @@ func NewRoot(name string) *cobra.Command {
 		Short: "Test honestly whether a setting makes a Ceph cluster faster",
 		Long: `cephtune tests honestly whether a setting makes a Ceph cluster faster.
 
-"run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags, and
-"plan" shows what a sweep or a benchmark would do. "list", "watch" and "results" show progress and
-results, "report" writes a page, "export" a file that can be read without the cluster, and "compare"
-compares two benchmarks. "suspend", "resume" and "cancel" act on a benchmark or a sweep.
+"run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags,
+"diagnose" finds out why Ceph is slow, and "plan" shows what a sweep or a benchmark would do. "list",
+"watch" and "results" show progress and results, "report" writes a page, "export" a file that can be
+read without the cluster, and "compare" compares two benchmarks. "suspend", "resume" and "cancel" act
+on a benchmark or a sweep.
 "restore" shows the settings that are still to be restored in Ceph, "doctor" problems of an
 installation, and "version" the installed versions.
 
@@ -96,7 +97,7 @@ table of results, and needs no cluster.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
 	root.AddCommand(
-		run.NewCommand(name), run.NewCurveCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
+		run.NewCommand(name), run.NewCurveCommand(name), run.NewDiagnoseCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
 		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
 		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name), versions.NewCommand(name),
 	)

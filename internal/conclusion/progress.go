@@ -20,7 +20,8 @@ const (
 
 // Progress says how far a benchmark has come.
 type Progress struct {
-	Now         time.Time
+	Now time.Time
+	// Repetitions is the number of runs; 0 for a diagnosis.
 	Repetitions int32
 	// RunDuration is the planned duration of a run; 0 if unknown.
 	RunDuration time.Duration
@@ -42,6 +43,9 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 			progress.Step = s.Progress.Step
 		}
 		progress.EstimatedCompletionTime = p.estimate(*s, ended)
+	}
+	if p.Repetitions == 0 {
+		progress.Summary = "diagnosis"
 	}
 	if s.Headline != "" {
 		progress.Summary = strings.TrimPrefix(string(s.Verdict)+": "+s.Headline, ": ")

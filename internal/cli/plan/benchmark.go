@@ -21,7 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// BenchmarkPlan describes the runs of a benchmark. Times and bytes are estimates.
+// BenchmarkPlan describes the runs of a benchmark; a diagnosis has none. Times and bytes are estimates.
 type BenchmarkPlan struct {
 	Runs              int32              `json:"runs"`
 	RunDuration       metav1.Duration    `json:"runDuration"`
@@ -67,6 +67,9 @@ func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephB
 
 // planOf plans a benchmark in which the API server has filled in the defaults.
 func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
+	if d := spec.Diagnosis; d != nil {
+		return &BenchmarkPlan{EstimatedDuration: d.Duration}, nil
+	}
 	plan := &BenchmarkPlan{Runs: spec.Repetitions}
 	for _, phase := range spec.Template.Measured() {
 		ramp, measured, err := sweepspec.PhaseTiming(phase)
@@ -99,6 +102,13 @@ func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 }
 
 func (p *BenchmarkPlan) table() string {
+	var out strings.Builder
+	if p.Runs == 0 {
+		terminal.WriteTable(&out, terminal.Narrow, []string{"THE PLAN", ""}, [][]string{
+			{"diagnosis", "watches Ceph, and sends no load"}, {"time", "about " + figure.Time(p.EstimatedDuration.Duration)}, {"written", "nothing"},
+		})
+		return out.String()
+	}
 	phases := make([]string, len(p.Phases))
 	for i, phase := range p.Phases {
 		phases[i] = fmt.Sprintf("%s: %s", phase.Name, figure.Time(phase.Measured.Duration))
@@ -134,7 +144,6 @@ func (p *BenchmarkPlan) table() string {
 		}
 		rows = append(rows, []string{"written", written})
 	}
-	var out strings.Builder
 	terminal.WriteTable(&out, terminal.Narrow, []string{"THE PLAN", ""}, rows)
 	return out.String()
 }

@@ -32,7 +32,7 @@ P99Outage, are medians of the runs. The interval is that of a typical run, and n
 runs. SPREAD says how far the largest value of the valid runs is above the smallest, in percent.
 Values of invalid runs are in parentheses and excluded.
 
-Of a CephTuningSweep, show its recommendation, and the figures of each configuration and each trial.
+Of a diagnosis, show the findings. Of a CephTuningSweep, show its recommendation, and the figures of each configuration and each trial.
 
 Exit codes: 0 there are results, 1 error, 2 wrong usage.`
 
@@ -113,6 +113,9 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 	if !ok {
 		return fmt.Errorf("got a %T", found)
 	}
+	if benchmark.Spec.Diagnosis != nil {
+		return o.showDiagnosis(benchmark, w)
+	}
 	f, err := o.find(ctx, reader, benchmark)
 	if err != nil {
 		return err
@@ -126,6 +129,20 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 		return writeFigures(w, f)
 	}
 	return writeTable(w, f)
+}
+
+// showDiagnosis shows the findings of a diagnosis.
+func (o *options) showDiagnosis(b *v1alpha1.CephBenchmark, w io.Writer) error {
+	ready := object.StateOf(b).Ready()
+	switch {
+	case o.run > 0 || o.runID != "" || o.series != "" || o.output == "csv":
+		return exit.UsageErrorf("--run, --run-id, --series and -o csv are for figures, but %s is a diagnosis", b.Name)
+	case b.Status.Diagnosis == nil:
+		return fmt.Errorf("diagnosis %s has no findings yet: %s: %s", b.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
+	case o.output == "json" || o.output == "yaml":
+		return terminal.WriteData(w, o.output, b.Status.Diagnosis)
+	}
+	return WriteDiagnosis(w, b)
 }
 
 // showSweep shows the results of a sweep: for all its trials together, and for each.

@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/watch"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
 )
 
 // Start creates an object, follows it, and judges the outcome. It holds the flags for these steps,
@@ -160,10 +161,14 @@ func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object,
 }
 
 // judge returns an exit.Unexpected error for a verdict that --expect does not list. Without --expect, a
-// benchmark with expectations must meet them, and spec.failOn must not list the verdict.
+// benchmark with expectations must meet them, spec.failOn must not list the verdict, and a diagnosis must have no finding
+// that is Certain or Likely.
 func (o *Start) judge(ended client.Object) error {
 	state := object.StateOf(ended)
 	expected := o.expect
+	if b, ok := ended.(*v1alpha1.CephBenchmark); ok && b.Status.Diagnosis != nil && diagnosis.Alarming(*b.Status.Diagnosis) {
+		return exit.UnexpectedErrorf("CephBenchmark %s has findings that are Certain or Likely", client.ObjectKeyFromObject(b))
+	}
 	if b, ok := ended.(*v1alpha1.CephBenchmark); ok && len(b.Spec.Expectations) > 0 && len(expected) == 0 {
 		expected = []string{string(v1alpha1.BenchmarkPassed)}
 	}

@@ -31,11 +31,17 @@ func writeOutcome(ctx context.Context, reader client.Reader, w io.Writer, o clie
 }
 
 // writeBenchmark writes the outcome of a benchmark: its headline, the reason if it is stalled, and, if
-// results are kept, the output of `kubectl cephtune results`.
+// results are kept, the output of `kubectl cephtune results`. Of a diagnosis, it writes the findings.
 func writeBenchmark(ctx context.Context, reader client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
 	if b.Status.Headline != "" {
 		text += medium.Line(b.Status.Headline) + "\n"
+	}
+	if b.Status.Diagnosis != nil {
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+		return results.WriteDiagnosis(w, b)
 	}
 	kept := slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
 	if stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {

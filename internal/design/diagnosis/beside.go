@@ -1,0 +1,181 @@
+package diagnosis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// This file compares OSDs with each other.
+
+const (
+	// alpha is the probability that any OSD is named although none is slower by leastRatio. All OSDs share it
+	// (Bonferroni). It is small, because noise that lasts from one sample to the next multiplies it.
+	alpha = 0.01
+	// leastRatio is ours: OSDs of a class differ by tens of percent, because their placement groups do. Ceph reports whole
+	// milliseconds (seen on 20.2.4), so 1.4 and 1.6 ms look as if one were twice the other: leastExcessSeconds is two of
+	// these steps.
+	leastRatio         = 1.5
+	stepSeconds        = 0.001
+	leastExcessSeconds = 2 * stepSeconds
+	// leastPeers is the minimum number of OSDs of a class: of two, either may be the slow one. leastLooks is the
+	// minimum number of samples in which an OSD wrote.
+	leastPeers = 3
+	leastLooks = 4
+)
+
+// comparison is one OSD beside its class.
+type comparison struct {
+	osd   int
+	class string
+	// ratios has, for each sample, the OSD's commit latency divided by the median of the others of its class.
+	ratios []float64
+	// seconds and others are the mean latencies.
+	seconds, others float64
+}
+
+// slowOSDs names OSDs whose commit latency is above that of their class in a way that chance does not explain. In
+// each sample, an OSD is divided by the median of the others, so what slows all of them cancels. The ratios have to
+// be above leastRatio by a t interval whose error is shared among all OSDs. A robust score of one value for each OSD
+// could not tell anything about the three OSDs that many clusters have.
+func slowOSDs(f Facts) *v1alpha1.Finding {
+	all := f.beside()
+	type slow struct {
+		comparison
+
+		low, high float64
+	}
+	var named []slow
+	for _, c := range all {
+		bounds, err := stats.GeometricInterval(c.ratios, 1-2*alpha/float64(len(all)))
+		if err == nil && bounds.Low > leastRatio && c.seconds-c.others >= leastExcessSeconds {
+			named = append(named, slow{c, bounds.Low, bounds.High})
+		}
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	slices.SortFunc(named, func(a, b slow) int { return cmp.Or(cmp.Compare(b.low, a.low), cmp.Compare(a.osd, b.osd)) })
+	var evidence []string
+	var osds []int
+	for _, n := range named {
+		osds = append(osds, n.osd)
+		evidence = append(evidence, fmt.Sprintf("osd.%d: commits in %s, others of class %q in %s; %.1f times (%.1f to %.1f)%s",
+			n.osd, milliseconds(n.seconds), n.class, milliseconds(n.others), n.seconds/n.others, n.low, n.high, f.workOf(n.osd, n.class)))
+	}
+	slices.Sort(osds)
+	verb := "is"
+	if len(osds) > 1 {
+		verb = "are"
+	}
+	return found(likely, "Look at their disks and nodes (`ceph device ls`, SMART, CPU limits). To see the pool without one of them: `ceph osd primary-affinity osd.N 0` keeps reads away; out moves its data.",
+		evidence, "%s %s slower than others of the class. A write waits for the slowest of its copies.", names(osds), verb)
+}
+
+func milliseconds(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }
+
+// workOf compares the client I/O of an OSD with the median of its class; "" if unknown.
+func (f Facts) workOf(osd int, class string) string {
+	var own float64
+	var others []float64
+	for _, io := range f.Work {
+		switch operations := io.ReadOperationsPerSecond + io.WriteOperationsPerSecond; {
+		case io.ID == osd:
+			own = operations
+		case f.classOf(io.ID) == class:
+			others = append(others, operations)
+		}
+	}
+	if len(others) == 0 || median(others) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; serves %.1f times their operations", own/median(others))
+}
+
+// beside returns the OSDs that can be compared.
+func (f Facts) beside() []comparison {
+	byOSD := map[int]*comparison{}
+	count := map[int]float64{}
+	for _, sample := range f.Latencies {
+		for class, latencies := range f.written(sample) {
+			if len(latencies) < leastPeers {
+				continue
+			}
+			for i, own := range latencies {
+				others := make([]float64, 0, len(latencies)-1)
+				for j, other := range latencies {
+					if i != j {
+						others = append(others, other.CommitSeconds)
+					}
+				}
+				typical := median(others)
+				c := byOSD[own.ID]
+				if c == nil {
+					c = &comparison{osd: own.ID, class: class}
+					byOSD[own.ID] = c
+				}
+				c.ratios = append(c.ratios, own.CommitSeconds/typical)
+				c.seconds, c.others = c.seconds+own.CommitSeconds, c.others+typical
+				count[own.ID]++
+			}
+		}
+	}
+	var all []comparison
+	for id, c := range byOSD {
+		if len(c.ratios) >= leastLooks {
+			c.seconds, c.others = c.seconds/count[id], c.others/count[id]
+			all = append(all, *c)
+		}
+	}
+	slices.SortFunc(all, func(a, b comparison) int { return cmp.Compare(a.osd, b.osd) })
+	return all
+}
+
+// written returns the latencies of those OSDs that committed anything, by device class. An OSD reports 0 without writes,
+// and if a commit takes less than a millisecond. If clients write to the OSD, it is the latter, and counts as a millisecond.
+func (f Facts) written(sample archive.OSDSample) map[string][]archive.OSDLatency {
+	byClass := map[string][]archive.OSDLatency{}
+	for _, osd := range sample.OSDs {
+		if osd.CommitSeconds <= 0 && f.isWritten(osd.ID) {
+			osd.CommitSeconds = stepSeconds
+		}
+		if osd.CommitSeconds > 0 {
+			class := f.classOf(osd.ID)
+			byClass[class] = append(byClass[class], osd)
+		}
+	}
+	return byClass
+}
+
+// isWritten reports whether clients write to an OSD, as primary.
+func (f Facts) isWritten(osd int) bool {
+	return slices.ContainsFunc(f.Work, func(io archive.OSDIO) bool { return io.ID == osd && io.WriteOperationsPerSecond > 0 })
+}
+
+// whyNotBesides returns why no OSDs were compared; "" if some were.
+func whyNotBesides(f Facts) string {
+	if len(f.beside()) > 0 {
+		return ""
+	}
+	for _, osds := range f.classes() {
+		if len(osds) >= leastPeers {
+			return "hardly anything was written meanwhile. Diagnose while clients write."
+		}
+	}
+	return fmt.Sprintf("no device class has %d OSDs that are up.", leastPeers)
+}
+
+// median returns the median of some values, which it does not change.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
+	}
+	return math.Sqrt(sorted[half-1] * sorted[half]) // Latencies and rates scatter by factors.
+}
