@@ -28,6 +28,9 @@ func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error
 	if err != nil {
 		return nil, err
 	}
+	if b.Spec.Diagnosis != nil {
+		return diagnosisReport(b, yaml), nil
+	}
 	phases, err := phasesOf(b, runs)
 	if err != nil {
 		return nil, err
@@ -74,9 +77,13 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	d.fact("Object", b.Namespace+"/"+b.Name+", run ID "+string(status.ObservedRunID))
 	d.fact("Ceph cluster", b.Spec.ClusterRef.Namespace+"/"+b.Spec.ClusterRef.Name)
 	d.fact("Software", software(b.Status.Environment))
-	d.fact("Load", Workload(b.Spec.Template))
+	if b.Spec.Diagnosis == nil {
+		d.fact("Load", Workload(b.Spec.Template))
+	}
 	d.fact("Headline", status.Headline)
-	d.fact("Clients", strconv.Itoa(max(int(b.Spec.Template.Clients.Count), 1)))
+	if b.Spec.Diagnosis == nil {
+		d.fact("Clients", strconv.Itoa(max(int(b.Spec.Template.Clients.Count), 1)))
+	}
 	d.fact("Began", formatTime(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Space", spaceTaken(status.SpaceEfficiency))

@@ -184,7 +184,7 @@ func (o *options) find(ctx context.Context, connect object.Connect, args []strin
 			input.sessions, err = archive.SessionsIn(found, kept)
 		}
 	case *v1alpha1.CephBenchmark:
-		if found.Status.StartTime != nil {
+		if found.Status.StartTime != nil && found.Spec.Diagnosis == nil {
 			input.runs, err = results.Runs(ctx, c, found, "")
 		}
 	}
