@@ -133,7 +133,9 @@ func aDiagnosisIsSuspended(w *world) {
 	b := w.benchmark("b", oneDiagnosis)
 	w.untilReason(b, v1alpha1.ReasonRunning)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
-	w.until(b, "suspended", func() bool { return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling) })
+	w.until(b, "suspended", func() bool {
+		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
+	})
 	w.wantClean()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
 	w.watch(b)
@@ -160,10 +162,14 @@ func aDiagnosisWithoutCeph(w *world) {
 	w.untilReason(b, v1alpha1.ReasonRunning)
 	mend := w.cutCeph()
 	w.wait(31 * time.Minute)
-	w.until(b, "unreachable", func() bool { return reasonOf(b) == v1alpha1.ReasonClusterUnreachable || isTrue(b, v1alpha1.ConditionFailed) })
+	w.until(b, "unreachable", func() bool {
+		return reasonOf(b) == v1alpha1.ReasonClusterUnreachable || isTrue(b, v1alpha1.ConditionFailed)
+	})
 	mend()
 	w.look()
-	w.until(b, "ended or watching", func() bool { return reasonOf(b) != v1alpha1.ReasonClusterUnreachable || isTrue(b, v1alpha1.ConditionFailed) })
+	w.until(b, "ended or watching", func() bool {
+		return reasonOf(b) != v1alpha1.ReasonClusterUnreachable || isTrue(b, v1alpha1.ConditionFailed)
+	})
 	w.delete(b)
 	w.wantClean()
 }

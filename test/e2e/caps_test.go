@@ -62,12 +62,12 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 		},
 		"reading central config needs allow r on the monitors": {
 			mon:         `allow r`,
-			wantAllowed: []string{"config dump", "config get osd.0", "config help osd_mclock_profile", "osd dump", "status", "df"},
+			wantAllowed: []string{"config dump", "config get osd.0", "config help osd_mclock_profile", "osd dump", "osd metadata", "status", "df"},
 			wantRefused: []string{"config set osd osd_mclock_profile balanced", "config-key get " + capsKeyOwned, "config-key ls"},
 		},
 		"reading running config needs allow r on the manager too": {
 			mon: `allow r`, mgr: `allow r`,
-			wantAllowed: []string{"config show osd.0 osd_mclock_profile", "osd perf", "osd metadata", "osd status", "pg ls", "pg ls-by-osd osd.0", "osd ok-to-stop 0", "balancer status"},
+			wantAllowed: []string{"config show osd.0 osd_mclock_profile", "osd perf", "osd status", "pg ls", "pg ls-by-osd osd.0", "osd ok-to-stop 0", "balancer status"},
 			wantRefused: []string{"balancer off"},
 		},
 		"tell cache drop is not among what rwx allows": {

@@ -32,6 +32,7 @@ func TestBenchmarks(t *testing.T) {
 		"a benchmark":             "cephbenchmark_lab",
 		"a benchmark of a volume": "cephbenchmark_fio_filesystem",
 		"a benchmark of objects":  "cephbenchmark_fio_rados",
+		"a diagnosis":             "cephbenchmark_diagnosis",
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := clitest.SampleFile(t, sample)
