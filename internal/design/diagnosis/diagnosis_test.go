@@ -159,6 +159,7 @@ func TestJudge(t *testing.T) {
 		"encryption":             {option("ms_cluster_mode", "secure", ""), "Encrypted", possible, "ms_cluster_mode secure (osd.1)"},
 		"compressed messages":    {option("ms_osd_compress_mode", "force", ""), "MessagesCompressed", possible, "force"},
 		"recovery first":         {option("osd_mclock_profile", "high_recovery_ops", ""), "MClockProfile", likely, "high_recovery_ops (osd.1)"},
+		"a profile of one's own": {option("osd_mclock_profile", "custom", ""), "MClockProfile", possible, "custom (osd.1)"},
 		"a hard disk among SSDs": {func(f *Facts) { f.Devices[1].Rotational, f.Devices[1].DedicatedDB = true, true }, "DeviceClass", likely, "osd.1: class ssd, but nvme0n1 rotates"},
 		"an SSD among hard disks": {func(f *Facts) {
 			for i := range f.OSDs {
@@ -202,6 +203,11 @@ func TestJudge(t *testing.T) {
 				config(fmt.Sprintf("osd.%d", id), "osd_mclock_max_capacity_iops_ssd", "700")(f)
 			}
 		}, "MClockCapacity", likely, "osd.0: 700 IOPS"},
+		"a capacity that an administrator has measured": {func(f *Facts) {
+			for id := range 3 {
+				config(fmt.Sprintf("osd.%d", id), "osd_mclock_max_capacity_iops_ssd", "120000")(f)
+			}
+		}, "", "", ""},
 		"the option of the other medium": {config("osd.1", "osd_mclock_max_capacity_iops_hdd", "5"), "", "", ""},
 		"another scheduler": {func(f *Facts) {
 			config("osd.1", "osd_mclock_max_capacity_iops_ssd", "5")(f)

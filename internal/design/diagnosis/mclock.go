@@ -51,8 +51,8 @@ type capacity struct {
 
 func (f Facts) usesMClock() bool { return len(f.running("osd_op_queue")["wpq"]) == 0 }
 
-// mclockCapacity names OSDs whose capacity differs from that of their class, or is outside the range in which Ceph
-// believes it.
+// mclockCapacity names OSDs whose capacity differs from that of their class, or is so low that Ceph would not believe it.
+// A value above Ceph's range counts as right: only administrators record one, and Ceph's documentation asks them to.
 func mclockCapacity(f Facts) *v1alpha1.Finding {
 	if !f.usesMClock() {
 		return nil
@@ -71,7 +71,7 @@ func mclockCapacity(f Facts) *v1alpha1.Finding {
 		typical := typicalOf(group)
 		odd := outliers(group, typical)
 		for i, c := range group {
-			if odd[i] || c.recorded && (c.iops < c.media.least || c.iops > c.media.most) {
+			if odd[i] || c.recorded && c.iops < c.media.least {
 				named = append(named, wrong{c, typical})
 			}
 		}

@@ -168,12 +168,17 @@ func debugLogs(f Facts) *v1alpha1.Finding {
 	return found(likely, "`ceph config rm SECTION OPTION` for each.", evidence, "OSDs write logs for debugging, for each operation.")
 }
 
-// mclockProfile finds profiles that give clients less than the default, balanced. Source: Ceph's mClock configuration reference.
+// mclockProfile finds profiles that give clients less than the default, balanced, or may do so. Source: Ceph's mClock
+// configuration reference.
 func mclockProfile(f Facts) *v1alpha1.Finding {
 	evidence := f.modes(func(profile string) bool { return profile == "high_recovery_ops" || profile == "custom" }, "osd_mclock_profile")
 	if len(evidence) == 0 || !f.usesMClock() {
 		return nil
 	}
-	return found(likely, f.sweep("osd_mclock_profile=balanced,high_client_ops", "what another profile brings"), evidence,
+	sure := possible
+	if len(f.running("osd_mclock_profile")["high_recovery_ops"]) > 0 {
+		sure = likely
+	}
+	return found(sure, f.sweep("osd_mclock_profile=balanced,high_client_ops", "what another profile brings"), evidence,
 		"The profile of mClock may hold clients back, in favour of recovery and scrubs.")
 }
