@@ -288,8 +288,63 @@ func exporterStories(always string) []story {
 		{"something is not, for a moment", alert, lines(errors, "0x3 1x1 0x600"), []look{{20 * time.Minute, nil}, {40 * time.Minute, nil}}},
 		{"there is a manager", "CephTuneAbsent", lines(errors, "0x600"), []look{{10 * time.Hour, nil}}},
 		{"another has taken over", "CephTuneAbsent", lines(errors, "0x12 _x600", strings.ReplaceAll(errors, `"a"`, `"b"`), "_x13 0x600"), []look{{10 * time.Hour, nil}}},
+		{
+			"there is none in one of two clusters", "CephTuneAbsent", lines(ofCluster(errors, "east"), "0x12 _x600", ofCluster(errors, "west"), "0x600"),
+			[]look{{time.Hour, nil}, {90 * time.Minute, []string{`cluster="east"`}}, {40 * time.Hour, []string{`cluster="east"`}}},
+		},
+		{
+			"there is none in both clusters", "CephTuneAbsent", lines(ofCluster(errors, "east"), "0x12 _x600", ofCluster(errors, "west"), "0x12 _x600"),
+			[]look{{time.Hour, nil}, {90 * time.Minute, []string{`cluster="east"`, `cluster="west"`}}},
+		},
+		{"there was none ever", "CephTuneAbsent", lines(`up{job="other"}`, always), []look{{10 * time.Minute, nil}, {20 * time.Minute, []string{""}}}},
 		{"there is none", "CephTuneAbsent", lines(errors, "0x12 _x600"), []look{{time.Hour, nil}, {90 * time.Minute, []string{""}}}},
 	}
+}
+
+// ofCluster adds the label of a Kubernetes cluster to all series of a text.
+func ofCluster(series, cluster string) string {
+	return strings.ReplaceAll(series, "}", `,cluster="`+cluster+`"}`)
+}
+
+// TestAlertsTellClustersApart plays each story in one Kubernetes cluster, while another one, whose objects have the same
+// names, tells a story in which nothing fires. Neither may hide the other's alerts, or fire for it.
+func TestAlertsTellClustersApart(t *testing.T) {
+	for _, s := range stories() {
+		if s.alert == "CephTuneAbsent" {
+			continue // Its stories have several clusters.
+		}
+		for i, l := range s.looks {
+			s.looks[i].firing = nil
+			for _, firing := range l.firing {
+				s.looks[i].firing = append(s.looks[i].firing, withCluster(firing, "east"))
+			}
+		}
+		s.series = ofCluster(s.series, "east")
+		for _, other := range stories() {
+			if other.alert != s.alert || other.name == s.name || other.looks[len(other.looks)-1].firing != nil {
+				continue
+			}
+			both := s
+			both.series += ofCluster(other.series, "west")
+			both.looks = slices.DeleteFunc(slices.Clone(s.looks), func(l look) bool { return !silentAt(other, l.after) })
+			if len(both.looks) > 0 {
+				t.Run(s.alert+"/"+s.name+"/"+other.name, func(t *testing.T) { play(t, both) })
+			}
+			break // One other story is enough, because each of them has the same names.
+		}
+	}
+}
+
+// withCluster adds the label of a cluster to the labels of an alert, which are sorted.
+func withCluster(firing, cluster string) string {
+	all := append(strings.Split(firing, ", "), `cluster="`+cluster+`"`)
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// silentAt reports whether a story says that its alert never fires until a time.
+func silentAt(s story, at time.Duration) bool {
+	return at <= s.looks[len(s.looks)-1].after && !slices.ContainsFunc(s.looks, func(l look) bool { return len(l.firing) > 0 })
 }
 
 func TestAlerts(t *testing.T) {
@@ -410,7 +465,7 @@ func TestConventions(t *testing.T) {
 
 // TestQueries looks for metrics and labels that the operator does not have.
 func TestQueries(t *testing.T) {
-	fromTarget := []string{"job", "instance", "pod", "namespace"}
+	fromTarget := []string{"cluster", "job", "instance", "pod", "namespace"}
 	made := []string{"kind", "holder"} // label_replace and label_join create them
 	for _, r := range alerts(t) {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)

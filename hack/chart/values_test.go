@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,7 @@ func TestRefused(t *testing.T) {
 		"an object without a kind":               {"extraObjects: [{apiVersion: v1}]", []string{"extraObjects/0", "kind"}},
 		"a name with a dot":                      {"nameOverride: a.b", []string{"nameOverride"}},
 		"another alert":                          {"prometheusRule: {enabled: true, overrides: {CephTuneFire: {for: 1h}}}", []string{"CephTuneFire", "CephTuneAbsent"}},
+		"a cluster label with a space":           {"clusterLabel: 'a, b'", []string{"clusterLabel"}},
 		"an alert's threshold":                   {"prometheusRule: {overrides: {CephTuneAbsent: {threshold: 1}}}", []string{"prometheusRule/overrides/CephTuneAbsent", "threshold"}},
 		"a policy that there is not":             {"images: {pullPolicy: Sometimes}", []string{"images/pullPolicy"}},
 		"clusters without namespaces":            {"clusters: [{namespace: rook-ceph, name: c}]", []string{"benchmarkNamespaces", "such as cephtune-bench"}},
@@ -163,6 +165,25 @@ func TestToolsOfACluster(t *testing.T) {
 		if err != nil || got.Clusters[0].ToolsImage != tc.want || got.Clusters[1].ToolsImage != "" {
 			t.Errorf("%s: %+v, want %q (%v)", name, got, tc.want, err)
 		}
+	}
+}
+
+// TestTheClusterLabelIsReplaced checks that another name replaces the label everywhere, and nothing else.
+func TestTheClusterLabelIsReplaced(t *testing.T) {
+	rules := func(values string) string {
+		made := mustRender(t, parseValues(t, values))
+		text, err := yaml.Marshal(find(t, made.objects, "PrometheusRule cephtune-system/cephtune-manager").Object["spec"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	before, now := rules("prometheusRule: {enabled: true}"), rules("clusterLabel: k8s\nprometheusRule: {enabled: true}")
+	if regexp.MustCompile(`\bcluster[,)]|labels\.cluster`).MatchString(now) || !strings.Contains(now, "by (k8s, namespace, name)") {
+		t.Errorf("%s", now)
+	}
+	if back := regexp.MustCompile(`\bk8s\b`).ReplaceAllString(now, "cluster"); strings.Join(strings.Fields(back), "") != strings.Join(strings.Fields(before), "") {
+		t.Errorf("more than the label has changed:\n%s", now)
 	}
 }
 
