@@ -129,7 +129,7 @@ func (v view) line(now time.Time) string {
 	parts := words(
 		now.Format(time.TimeOnly), fmt.Sprintf("%-15s", phase), v.progress, onlyIf(v.end == endNone, v.live),
 		prefixed("best so far ", onlyIf(v.end == endNone, v.best)),
-		prefixed("until about ", v.until(now)), onlyIf(v.end == endNone, v.detail()),
+		v.until(now), onlyIf(v.end == endNone, v.detail()),
 	)
 	return strings.TrimRight(medium.Line(strings.Join(parts, "  ")), " ")
 }
@@ -139,8 +139,9 @@ func (v view) liveLine(now time.Time) string {
 	return medium.Line(strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  "))
 }
 
-// until returns the expected end of the object: the time of day, with the date unless it ends today. It
-// returns "" if the end is unknown or the object has ended.
+// until says when the object is expected to end: the time of day, with the date unless it ends today. It
+// returns "" if the end is unknown or the object has ended. A session that says how long it takes to its next look may
+// end there, so its expected end is the latest.
 func (v view) until(now time.Time) string {
 	if v.ends.IsZero() || v.end != endNone {
 		return ""
@@ -149,7 +150,10 @@ func (v view) until(now time.Time) string {
 	if moment.Format(time.DateOnly) != now.Format(time.DateOnly) {
 		layout = "Mon Jan _2 15:04"
 	}
-	return moment.Format(layout)
+	if strings.Contains(v.progress, ", about ") {
+		return "at the latest " + moment.Format(layout)
+	}
+	return "until about " + moment.Format(layout)
 }
 
 // landmark returns text that is equal for two views of one stage. When it changes, a terminal gets a

@@ -33,6 +33,9 @@ func TestLines(t *testing.T) {
 			func(*v1alpha1.CephTuningSweep) {},
 			"08:00:00  Running          3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  run 4, pg_num=4: measuring",
 		},
+		"a session may end at its next look": {func(s *v1alpha1.CephTuningSweep) {
+			s.Status.Progress.Summary = "pair 1 of 8, about 4 min"
+		}, "08:00:00  Running          pair 1 of 8, about 4 min  best so far pg_num=4 +12.3%  at the latest 08:30  run 4, pg_num=4: measuring"},
 		"the cluster settles": {func(s *v1alpha1.CephTuningSweep) {
 			s.Status.Progress.Step = "run 4, pg_num=4: settling"
 			goOn(s, v1alpha1.ReasonSettling, "Run 4: pg_num=4. At rest for 4s, in 3 looks.")
