@@ -338,6 +338,14 @@ e2e-monitoring: ## Check on the lab that a real kube-prometheus-stack finds metr
 report-pictures: ## Take the pictures of reports in docs/images, with a headless browser.
 	test/dashboards/report docs/images
 
+# TRIALS is the number of causes that "make diagnose-trials" plants, in an order that TRIALS_SEED draws.
+TRIALS ?= 9
+TRIALS_SEED ?= 53
+
+.PHONY: diagnose-trials
+diagnose-trials: build ## Plant TRIALS causes of slowness in the lab's Ceph, and see whether "diagnose" names each first. Each takes two minutes.
+	eval "$$(test/lab/lab environment)"; PATH="$(CURDIR)/bin:$$PATH" test/diagnose/trials $(TRIALS) $(TRIALS_SEED)
+
 .PHONY: e2e-gitops
 e2e-gitops: ## Let a real Argo CD sync sweeps and benchmarks from Git to the lab. The first build of Argo CD takes a quarter of an hour.
 	test/gitops/run
