@@ -38,13 +38,15 @@ func (e *tempest) spec() string {
 	}
 	var b strings.Builder
 	b.WriteString("runID: \"" + anyOf(e, []string{"1", "2"}) + "\"\n")
-	switch e.random.IntN(12) {
+	switch e.random.IntN(13) {
 	case 0:
 		return b.String() + onClaim
 	case 1:
 		return b.String() + strings.ReplaceAll(strings.ReplaceAll(outageWrite, "15m", "10m"), "5m", "2m")
 	case 2:
 		return b.String() + strings.ReplaceAll(onPool, "open", "prod")
+	case 3:
+		return b.String() + oneDiagnosis
 	}
 	b.WriteString("repetitions: " + anyOf(e, []string{"1", "1", "2", "3"}) + "\nhistoryLimit: 2\ntemplate:\n")
 	b.WriteString("  target: " + anyOf(e, targets) + "\n  dataset: {size: 64Mi}\n")

@@ -73,8 +73,9 @@ func slowOSDs(f Facts) *v1alpha1.Finding {
 	if len(osds) > 1 {
 		verb = "are"
 	}
-	return found(likely, "Look at their disks and nodes (`ceph device ls`, SMART, CPU limits). To see the pool without one of them: `ceph osd primary-affinity osd.N 0` keeps reads away; out moves its data.",
-		evidence, "%s %s slower than others of the class. A write waits for the slowest of its copies.", names(osds), verb)
+	const remedy = "Look at their disks and nodes (`ceph device ls`, SMART, CPU limits). " +
+		"To see the pool without one of them: `ceph osd primary-affinity osd.N 0` keeps reads away; out moves its data."
+	return found(likely, remedy, evidence, "%s %s slower than others of the class. A write waits for the slowest of its copies.", names(osds), verb)
 }
 
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }

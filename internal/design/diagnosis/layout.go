@@ -51,23 +51,8 @@ func fewPGs(f Facts) *v1alpha1.Finding {
 
 // fewIn counts the OSDs that serve a pool: clients send their operations to the primary of a placement group.
 func (f Facts) fewIn(p *ceph.Pool) *v1alpha1.Finding {
-	primaries := map[int]int{}
-	classes := map[string]bool{}
-	for _, pg := range f.PGs {
-		if pg.PoolID != p.ID || pg.Primary < 0 {
-			continue
-		}
-		primaries[pg.Primary]++
-		for _, osd := range pg.Acting {
-			classes[f.classOf(osd)] = true
-		}
-	}
-	candidates, busiest := 0, -1
-	for class, osds := range f.classes() {
-		if classes[class] {
-			candidates += len(osds)
-		}
-	}
+	primaries, candidates := f.serving(p)
+	busiest := -1
 	for osd, n := range primaries {
 		if busiest < 0 || n > primaries[busiest] || n == primaries[busiest] && osd < busiest {
 			busiest = osd
@@ -89,6 +74,28 @@ func (f Facts) fewIn(p *ceph.Pool) *v1alpha1.Finding {
 		return found(likely, remedy, evidence, "osd.%d serves %.1f times its share of operations of pool %s.", busiest, share*float64(candidates), p.Name)
 	}
 	return nil
+}
+
+// serving returns the number of a pool's placement groups by primary, and the number of OSDs of the classes that store
+// the pool.
+func (f Facts) serving(p *ceph.Pool) (primaries map[int]int, candidates int) {
+	primaries = map[int]int{}
+	classes := map[string]bool{}
+	for _, pg := range f.PGs {
+		if pg.PoolID != p.ID || pg.Primary < 0 {
+			continue
+		}
+		primaries[pg.Primary]++
+		for _, osd := range pg.Acting {
+			classes[f.classOf(osd)] = true
+		}
+	}
+	for class, osds := range f.classes() {
+		if classes[class] {
+			candidates += len(osds)
+		}
+	}
+	return primaries, candidates
 }
 
 // manyPGs has the threshold of Ceph's own warning, mon_max_pg_per_osd.

@@ -88,7 +88,8 @@ func mclockCapacity(f Facts) *v1alpha1.Finding {
 			n.osd, iops(n.iops), n.class, iops(n.median), iops(n.media.least), iops(n.media.most), n.media.option))
 	}
 	first := named[0]
-	remedy := fmt.Sprintf("Measure the disk, or take the median: `ceph config set osd.%d %s %s`. `ceph config rm` instead makes the OSD measure again when it restarts.", first.osd, first.media.option, iops(first.median))
+	remedy := fmt.Sprintf("Measure the disk, or take the median: `ceph config set osd.%d %s %s`. `ceph config rm` instead makes the OSD measure again when it restarts.",
+		first.osd, first.media.option, iops(first.median))
 	return found(likely, remedy, evidence, "mClock plans %s with a capacity that is probably wrong: it holds clients back, or lets recovery crowd them out.", names(osds))
 }
 
