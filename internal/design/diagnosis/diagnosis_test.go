@@ -29,8 +29,12 @@ func healthy(osds int) Facts {
 		f.OSDs = append(f.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 1 << 40, UsedBytes: 1 << 39, PGs: 96})
 		f.Devices = append(f.Devices, ceph.OSDDevice{ID: id, Host: fmt.Sprintf("node-%d", id), Names: "nvme0n1"})
 		f.Running = append(f.Running, ceph.Running{OSD: id, Options: []ceph.RunningOption{
-			{Name: memoryTarget, Value: "4294967296"}, {Name: "osd_op_queue", Value: "mclock_scheduler"}, {Name: "osd_mclock_profile", Value: "balanced"},
-			{Name: "ms_cluster_mode", Value: "crc secure"}, {Name: "ms_service_mode", Value: "crc secure"}, {Name: "ms_osd_compress_mode", Value: "none"},
+			{Name: memoryTarget, Value: "4294967296"},
+			{Name: "osd_op_queue", Value: "mclock_scheduler"},
+			{Name: "osd_mclock_profile", Value: "balanced"},
+			{Name: "ms_cluster_mode", Value: "crc secure"},
+			{Name: "ms_service_mode", Value: "crc secure"},
+			{Name: "ms_osd_compress_mode", Value: "none"},
 		}})
 	}
 	for pg := range pgs {
@@ -83,11 +87,6 @@ func TestJudge(t *testing.T) {
 			options[i].Value, options[i].Default = value, standard
 		}
 	}
-	config := func(section, name, value string) func(*Facts) {
-		return func(f *Facts) {
-			f.Config = append(f.Config, ceph.ConfigEntry{Section: section, Name: name, Value: value})
-		}
-	}
 	for name, tc := range map[string]struct {
 		plant    func(*Facts)
 		code     string
@@ -131,17 +130,9 @@ func TestJudge(t *testing.T) {
 				f.PGs[i].Primary = 1
 			}
 		}, "FewPGs", likely, "osd.1 serves 75 %"},
-		"few everywhere": {func(f *Facts) {
-			for i := range f.OSDs {
-				f.OSDs[i].PGs = 8
-			}
-		}, "FewPGs", possible, "24 placement groups on 3 OSDs"},
-		"too many": {func(f *Facts) {
-			for i := range f.OSDs {
-				f.OSDs[i].PGs = 300
-			}
-		}, "ManyPGs", possible, "osd.0: 300"},
-		"uneven": {func(f *Facts) { f.OSDs[1].PGs = 150 }, "UnevenPGs", possible, "osd.1: 150 placement groups, 114 by its size"},
+		"few everywhere": {pgs(8), "FewPGs", possible, "24 placement groups on 3 OSDs"},
+		"too many":       {pgs(300), "ManyPGs", possible, "osd.0: 300"},
+		"uneven":         {func(f *Facts) { f.OSDs[1].PGs = 150 }, "UnevenPGs", possible, "osd.1: 150 placement groups, 114 by its size"},
 		"uneven by size": {func(f *Facts) {
 			f.OSDs[1].PGs, f.OSDs[1].TotalBytes, f.OSDs[1].UsedBytes = 192, 2<<40, 1<<40
 		}, "", "", ""},
@@ -192,23 +183,11 @@ func TestJudge(t *testing.T) {
 				f.Work = append(f.Work, archive.OSDIO{ID: id, WriteOperationsPerSecond: 100})
 			}
 		}, "SlowOSDs", likely, "osd.1: commits in 5.2"},
-		"one OSD writes, and others do not": {func(f *Facts) { f.Latencies = looks([]float64{0, 5, 0}, 6) }, "", "", ""},
-		"a capacity a tenth of the others'": {func(f *Facts) {
-			for id, v := range []string{"30000", "31000", "2900"} {
-				config(fmt.Sprintf("osd.%d", id), "osd_mclock_max_capacity_iops_ssd", v)(f)
-			}
-		}, "MClockCapacity", likely, "osd.2: 2900 IOPS; median of class \"ssd\" 30000"},
-		"a capacity that Ceph would not believe": {func(f *Facts) {
-			for id := range 3 {
-				config(fmt.Sprintf("osd.%d", id), "osd_mclock_max_capacity_iops_ssd", "700")(f)
-			}
-		}, "MClockCapacity", likely, "osd.0: 700 IOPS"},
-		"a capacity that an administrator has measured": {func(f *Facts) {
-			for id := range 3 {
-				config(fmt.Sprintf("osd.%d", id), "osd_mclock_max_capacity_iops_ssd", "120000")(f)
-			}
-		}, "", "", ""},
-		"the option of the other medium": {config("osd.1", "osd_mclock_max_capacity_iops_hdd", "5"), "", "", ""},
+		"one OSD writes, and others do not":             {func(f *Facts) { f.Latencies = looks([]float64{0, 5, 0}, 6) }, "", "", ""},
+		"a capacity a tenth of the others'":             {capacities("30000", "31000", "2900"), "MClockCapacity", likely, "osd.2: 2900 IOPS; median of class \"ssd\" 30000"},
+		"a capacity that Ceph would not believe":        {capacities("700", "700", "700"), "MClockCapacity", likely, "osd.0: 700 IOPS"},
+		"a capacity that an administrator has measured": {capacities("120000", "120000", "120000"), "", "", ""},
+		"the option of the other medium":                {config("osd.1", "osd_mclock_max_capacity_iops_hdd", "5"), "", "", ""},
 		"another scheduler": {func(f *Facts) {
 			config("osd.1", "osd_mclock_max_capacity_iops_ssd", "5")(f)
 			option("osd_op_queue", "wpq", "")(f)
@@ -218,25 +197,56 @@ func TestJudge(t *testing.T) {
 			f := healthy(3)
 			tc.plant(&f)
 			r := Judge(f)
-			if tc.code == "" {
-				if len(r.Findings) > 0 || Alarming(r) {
-					t.Errorf("found %+v", r.Findings)
-				}
-				return
-			}
-			if diff := cmp.Diff([]string{tc.code}, codes(r)); diff != "" {
-				t.Fatal(diff)
-			}
-			got := r.Findings[0]
-			if got.Confidence != tc.sure || !strings.Contains(strings.Join(got.Evidence, "; "), tc.evidence) || got.Remedy == "" || Alarming(r) != (tc.sure != possible) {
-				t.Errorf("%+v", got)
-			}
-			for _, text := range append([]string{got.Message, got.Remedy}, got.Evidence...) {
-				if strings.Contains(text, "…") || strings.Contains(text, "%!") {
-					t.Errorf("%q is cut or badly formatted", text)
-				}
-			}
+			wantOnly(t, r, tc.code, tc.sure, tc.evidence)
 		})
+	}
+}
+
+// wantOnly checks that only this finding exists; with "", that none does.
+func wantOnly(t *testing.T, r v1alpha1.DiagnosisResult, code string, sure v1alpha1.Confidence, evidence string) {
+	t.Helper()
+	if code == "" {
+		if len(r.Findings) > 0 || Alarming(r) {
+			t.Errorf("found %+v", r.Findings)
+		}
+		return
+	}
+	if diff := cmp.Diff([]string{code}, codes(r)); diff != "" {
+		t.Fatal(diff)
+	}
+	got := r.Findings[0]
+	if got.Confidence != sure || !strings.Contains(strings.Join(got.Evidence, "; "), evidence) || got.Remedy == "" || Alarming(r) != (sure != possible) {
+		t.Errorf("%+v", got)
+	}
+	for _, text := range append([]string{got.Message, got.Remedy}, got.Evidence...) {
+		if strings.Contains(text, "…") || strings.Contains(text, "%!") {
+			t.Errorf("%q is cut or badly formatted", text)
+		}
+	}
+}
+
+// pgs gives each OSD that many placement groups.
+func pgs(n int) func(*Facts) {
+	return func(f *Facts) {
+		for i := range f.OSDs {
+			f.OSDs[i].PGs = n
+		}
+	}
+}
+
+// config adds an entry to the central configuration.
+func config(section, name, value string) func(*Facts) {
+	return func(f *Facts) {
+		f.Config = append(f.Config, ceph.ConfigEntry{Section: section, Name: name, Value: value})
+	}
+}
+
+// capacities records what mClock takes for the capacities of OSDs.
+func capacities(values ...string) func(*Facts) {
+	return func(f *Facts) {
+		for id, v := range values {
+			config(fmt.Sprintf("osd.%d", id), "osd_mclock_max_capacity_iops_ssd", v)(f)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // capacity that is wrong by a factor of ten is, also among few OSDs.
 func TestSimulatedCapacities(t *testing.T) {
 	const worlds = 400
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // A simulation that can be repeated.
+	random := rand.New(rand.NewPCG(1, 2))
 	named := func(osds int, sigma, factor float64) (right, wrong int) {
 		f := healthy(osds)
 		for id := range osds {
@@ -95,7 +95,7 @@ func course(random *rand.Rand, osds, n int, factor, spread, noise float64) []arc
 // an OSD that is three times as slow is named in most.
 func TestSimulatedSlowOSDs(t *testing.T) {
 	const worlds = 400
-	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // A simulation that can be repeated.
+	random := rand.New(rand.NewPCG(3, 4))
 	for _, tc := range []struct {
 		osds                      int
 		factor, spread, noise     float64
