@@ -31,6 +31,7 @@ func benchmark() page {
 		from:        "now-30d",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
+			clusterVariable(),
 			labelVariable("namespace", "Namespace", selector(metrics.BenchmarkInfo, notOfSweeps), metrics.LabelNamespace).
 				Description("The namespace of the CephBenchmark."),
 			labelVariable("name", "Benchmark", selector(metrics.BenchmarkInfo, ofNamespace, notOfSweeps), metrics.LabelName).

@@ -22,6 +22,7 @@ func fleet() page {
 		from:        "now-24h",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
+			clusterVariable(),
 			several("namespace", "Namespace", "Namespaces of sweeps and benchmarks.",
 				fmt.Sprintf(`{__name__=~"%s|%s"}`, metrics.SweepInfo, metrics.BenchmarkInfo), metrics.LabelNamespace),
 			several("ceph_cluster", "Ceph cluster", "Ceph clusters, as namespace/name of the CephCluster.",

@@ -273,9 +273,9 @@ func TestVariables(t *testing.T) {
 			names = append(names, variable.Name)
 			checkVariable(t, name, variable)
 		}
-		want := []string{"datasource", "namespace", "name"}
+		want := []string{"datasource", "cluster", "namespace", "name"}
 		if name == "fleet" {
-			want = want[:2]
+			want = want[:3]
 		}
 		if len(names) < len(want) || !slices.Equal(names[:len(want)], want) {
 			t.Errorf("%s has the variables %q, want %q first", name, names, want)
@@ -413,7 +413,7 @@ func TestMetricsAreOfTheContractOrOfCephOrOfNodes(t *testing.T) {
 // and of the node exporter's, of every scrape and of histograms, and labels that queries create.
 var otherLabels = []string{
 	"instance", "pool_id", labelDaemon, "type", "hostname", "nodename", "mode", "device", "le", "__name__",
-	"of", unitLabel, labelWhat, labelCommand, labelHost,
+	"of", unitLabel, labelWhat, labelCommand, labelHost, labelKubernetes,
 }
 
 var inBraces = regexp.MustCompile(`{{([^}]*)}}`)

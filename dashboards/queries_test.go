@@ -402,7 +402,7 @@ func filled(expression string, values map[string]string) string {
 		expression = strings.ReplaceAll(expression, pair[0], pair[1])
 	}
 	// Longer names must come first, because $namespace begins with $name.
-	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool", "host"}
+	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool", "host", "cluster"}
 	for _, name := range names {
 		value, chosen := values[name]
 		if !chosen {
@@ -503,7 +503,7 @@ func (s server) choices(t *testing.T, dashboard dashboardFile) []map[string]stri
 		var next []map[string]string
 		for _, values := range choices {
 			offered := s.offers(t, variable, values)
-			if len(offered) == 0 {
+			if len(offered) == 0 && variable.Name != labelKubernetes { // The recorded series lack that label.
 				t.Fatalf("%s: the variable %s offers nothing for %v", dashboard.Title, variable.Name, values)
 			}
 			if variable.IncludeAll {
@@ -518,6 +518,30 @@ func (s server) choices(t *testing.T, dashboard dashboardFile) []map[string]stri
 		choices = next
 	}
 	return choices
+}
+
+// TestEveryMetricIsOfTheChosenCluster checks that each selector of cephtune's metrics has the matcher, and that it
+// lets series without the label through.
+func TestEveryMetricIsOfTheChosenCluster(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		for where, query := range dashboard.queries() {
+			expression, err := promQL().ParseExpr(filled(query.Expr, map[string]string{labelKubernetes: ".*"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
+				selector, ok := node.(*parser.VectorSelector)
+				if !ok || !strings.HasPrefix(selector.Name, "cephtune_") {
+					return nil
+				}
+				i := slices.IndexFunc(selector.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == labelKubernetes })
+				if i < 0 || !selector.LabelMatchers[i].Matches("") || !selector.LabelMatchers[i].Matches("east") {
+					t.Errorf("%s: %s: %s", name, where, selector)
+				}
+				return nil
+			})
+		}
+	}
 }
 
 // choice returns the combination for NAMESPACE/NAME.

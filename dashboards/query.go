@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
@@ -23,7 +24,7 @@ func instant(id, expression string) *prometheus.DataqueryBuilder {
 	return prometheus.NewDataqueryBuilder().
 		RefId(id).
 		Datasource(dataSource()).
-		Expr(expression).
+		Expr(clustered(expression)).
 		Instant().
 		Format(prometheus.PromQueryFormatTable)
 }
@@ -33,7 +34,7 @@ func overTime(id, expression, legend string) *prometheus.DataqueryBuilder {
 	return prometheus.NewDataqueryBuilder().
 		RefId(id).
 		Datasource(dataSource()).
-		Expr(expression).
+		Expr(clustered(expression)).
 		Range().
 		Format(prometheus.PromQueryFormatTimeSeries).
 		LegendFormat(legend)
@@ -41,6 +42,40 @@ func overTime(id, expression, legend string) *prometheus.DataqueryBuilder {
 
 // ofNamespace is the matcher for the namespace that the user chooses above the dashboard.
 const ofNamespace = metrics.LabelNamespace + `="$namespace"`
+
+// ofCluster is the matcher for the Kubernetes clusters that the user chooses above the dashboard. All of them match
+// also series without the label, so the matcher does nothing if Prometheus has the series of one cluster alone. The
+// chart can replace the label's name.
+const ofCluster = labelKubernetes + `=~"$` + labelKubernetes + `"`
+
+const labelKubernetes = "cluster"
+
+// clustered adds ofCluster to every metric of cephtune in an expression. Metrics of Ceph and of nodes do not get the
+// matcher, because Rook's ServiceMonitors use the label for the namespace of a Ceph cluster.
+func clustered(expression string) string {
+	metric := regexp.MustCompile(`(^|[^\w"|$])(cephtune_\w+)(\{?)`)
+	return metric.ReplaceAllStringFunc(expression, func(found string) string {
+		if strings.HasSuffix(found, "{") {
+			return found + ofCluster + ","
+		}
+		return found + "{" + ofCluster + "}"
+	})
+}
+
+// clusterVariable is the variable with which users choose among Kubernetes clusters.
+func clusterVariable() cog.Builder[dashboard.VariableModel] {
+	return dashboard.NewQueryVariableBuilder(labelKubernetes).
+		Label("Kubernetes cluster").
+		Description("Kubernetes clusters whose series this Prometheus has. Choose one, if objects in several have the same name.").
+		Datasource(dataSource()).
+		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", metrics.CollectionErrors, labelKubernetes))}).
+		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
+		Sort(dashboard.VariableSortNaturalAsc).
+		Multi(true).
+		IncludeAll(true).
+		AllValue(".*").
+		Current(all())
+}
 
 // one selects the series of the sweep or benchmark that the user chooses above the dashboard. The matchers
 // narrow the selection.
@@ -90,7 +125,7 @@ func labelVariable(name, label, series, key string) *dashboard.QueryVariableBuil
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
 		Datasource(dataSource()).
-		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", series, key))}).
+		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", clustered(series), key))}).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
 		Sort(dashboard.VariableSortNaturalAsc)
 }
@@ -118,6 +153,7 @@ type annotation struct {
 func mark(name, color, expression, title, text string) annotation {
 	const step = "30s"
 	source := dataSource()
+	expression = clustered(expression)
 	return annotation{
 		AnnotationQuery: dashboard.AnnotationQuery{
 			Name:       name,

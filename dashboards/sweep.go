@@ -36,6 +36,7 @@ func sweep() page {
 		from:        "now-3h",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
+			clusterVariable(),
 			labelVariable("namespace", "Namespace", metrics.SweepInfo, metrics.LabelNamespace).
 				Description("The namespace of the CephTuningSweep."),
 			labelVariable("name", "Sweep", selector(metrics.SweepInfo, ofNamespace), metrics.LabelName).

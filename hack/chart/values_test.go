@@ -187,6 +187,26 @@ func TestTheClusterLabelIsReplaced(t *testing.T) {
 	}
 }
 
+// TestDashboardsHaveTheClusterLabel checks that another name replaces the label in each query, and that the variable
+// keeps its own name.
+func TestDashboardsHaveTheClusterLabel(t *testing.T) {
+	dashboard := func(label string) string {
+		made := mustRender(t, parseValues(t, "clusterLabel: "+label+"\ndashboards: {enabled: true}"))
+		text, _, err := unstructured.NestedString(find(t, made.objects, "ConfigMap cephtune-system/cephtune-dashboard-fleet").Object, "data", "fleet.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	before, now := dashboard("cluster"), dashboard("k8s")
+	if strings.Contains(now, `{cluster=~`) || strings.Contains(now, `errors, cluster)`) || !strings.Contains(now, `{k8s=~\"$cluster\"`) {
+		t.Error("queries have the old label")
+	}
+	if strings.ReplaceAll(now, "k8s", "cluster") != before {
+		t.Error("more than the label has changed")
+	}
+}
+
 // TestAlertsOfOnesOwn checks that overrides change only what they name.
 func TestAlertsOfOnesOwn(t *testing.T) {
 	alerts := func(values string) map[string]map[string]any {
