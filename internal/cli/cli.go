@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/export"
+	"github.com/cephtune/cephtune/internal/cli/history"
 	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/cli/plan"
 	"github.com/cephtune/cephtune/internal/cli/report"
@@ -81,8 +82,8 @@ func NewRoot(name string) *cobra.Command {
 "run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags,
 "diagnose" finds out why Ceph is slow, and "plan" shows what a sweep or a benchmark would do. "list",
 "watch" and "results" show progress and results, "report" writes a page, "export" a file that can be
-read without the cluster, and "compare" compares two benchmarks. "suspend", "resume" and "cancel" act
-on a benchmark or a sweep.
+read without the cluster, "compare" compares two benchmarks, and "history" says since when one is
+slower. "suspend", "resume" and "cancel" act on a benchmark or a sweep.
 "restore" shows the settings that are still to be restored in Ceph, "doctor" problems of an
 installation, and "version" the installed versions.
 
@@ -98,7 +99,7 @@ table of results, and needs no cluster.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
 	root.AddCommand(
 		run.NewCommand(name), run.NewCurveCommand(name), run.NewDiagnoseCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
-		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), analyze.NewCommand(name),
+		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), history.NewCommand(name), analyze.NewCommand(name),
 		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name), versions.NewCommand(name),
 	)
 	root.AddCommand(suspend.NewCommands(name)...)

@@ -1,0 +1,169 @@
+// Package history is the subcommand that says since which night a benchmark is slower or faster.
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/cli/words"
+)
+
+// timeout bounds all requests together; --request-timeout bounds each request.
+const timeout = 2 * time.Minute
+
+const longHelp = `Say since when the figures of a CephBenchmark are worse or better, by how much, and what differs in
+the cluster since then. Each run ID is a night. historyLimit says how many of them the cluster keeps, at
+most 20; an answer needs 12. "-o jsonl" prints the nights, and -f reads them again, so that a file can
+hold years.
+
+A change point is the night since which the level differs. A single slow night is none, nor is a slow
+trend. RANGE has the first night in at least 90 % of cases. Differences are those of the environments
+before and after RANGE. They need not be the cause: a CephTuningSweep can test a setting.
+
+The command compares results of the latest run ID with status. It cannot check those of earlier run IDs,
+nor files.
+
+Exit codes: 0 the latest change is none or for the better, 1 error, 2 wrong usage, 3 a figure got worse, 4
+too few nights.`
+
+const examples = `  # Did it get slower, and since when?
+  %[1]s nightly -n cephtune-bench
+
+  # Add the nights that the cluster still has to a file
+  %[1]s nightly -n cephtune-bench -f nightly.jsonl -o jsonl --to nightly.jsonl
+
+  # Judge the 99th percentile
+  %[1]s nightly -n cephtune-bench -f nightly.jsonl --metric p99`
+
+type options struct {
+	files  []string
+	metric string
+	output string
+	to     string
+}
+
+// NewCommand returns the subcommand; program is the name under which the root command was called.
+func NewCommand(program string) *cobra.Command {
+	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
+}
+
+func newCommand(program string, connect object.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               "history [cephbenchmark/]NAME",
+		Short:             "Say since when a benchmark is slower, and what changed",
+		Long:              longHelp,
+		Example:           fmt.Sprintf(examples, program+" history"),
+		ValidArgsFunction: object.CompleteBenchmarks(connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, name, err := object.Parse(args)
+			if err != nil {
+				return err
+			}
+			if kind.Name == object.Sweep().Name {
+				return exit.UsageErrorf("a sweep has no history: name a CephBenchmark")
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return o.show(ctx, connect, name, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "jsonl")
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with earlier nights, which -o jsonl wrote; may be repeated")
+	flags.StringVar(&o.metric, "metric", "", "bandwidth, iops, mean, p50, p95, p99 or p999, instead of each phase's main figure")
+	flags.StringVar(&o.to, "to", "", "file to write with -o jsonl, instead of standard output")
+	return cmd
+}
+
+func (o *options) show(ctx context.Context, connect object.Connect, name string, w io.Writer) error {
+	metric, known := words.Metric(o.metric)
+	switch {
+	case o.metric != "" && (!known || metric == v1alpha1.MetricLatencyMax):
+		return exit.UsageErrorf("--metric %q: want one of bandwidth, iops, mean, p50, p95, p99, p999", o.metric)
+	case o.to != "" && o.output != "jsonl":
+		return exit.UsageErrorf("--to is for -o jsonl")
+	}
+	nights, err := read(o.files)
+	if err != nil {
+		return err
+	}
+	c, found, err := object.Open(ctx, connect, object.Benchmark(), name)
+	if err != nil {
+		return err
+	}
+	benchmark, ok := found.(*v1alpha1.CephBenchmark)
+	if !ok {
+		return fmt.Errorf("got a %T", found)
+	}
+	maps, err := results.KeptExecutions(ctx, c, benchmark)
+	if err != nil {
+		return err
+	}
+	runs, err := results.Read(benchmark, maps)
+	if err != nil {
+		return err
+	}
+	if nights, err = merge(nights, nightsOf(runs)); err != nil {
+		return err
+	}
+	if o.output == "jsonl" {
+		return writeNights(w, o.to, nights)
+	}
+	all, err := judge(benchmark.Spec.Template.Phases, nights, metric)
+	if err != nil {
+		return err
+	}
+	if err := o.write(w, all); err != nil {
+		return err
+	}
+	return outcome(all)
+}
+
+func (o *options) write(w io.Writer, all []Series) error {
+	if o.output == "table" {
+		return writeTable(w, all)
+	}
+	return terminal.WriteData(w, o.output, all)
+}
+
+// outcome returns the error with the exit code.
+func outcome(all []Series) error {
+	worse, short := 0, true
+	for _, s := range all {
+		if s.Regressed {
+			worse++
+		}
+		short = short && s.TooFew != ""
+	}
+	switch {
+	case worse > 0:
+		return exit.UnexpectedErrorf("figures that got worse: %d of %d", worse, len(all))
+	case short:
+		return exit.UndecidedErrorf("there are too few nights for an answer")
+	}
+	return nil
+}
+
+func encode(nights []Night) ([]byte, error) {
+	var text []byte
+	for _, n := range nights {
+		line, err := json.Marshal(n)
+		if err != nil {
+			return nil, fmt.Errorf("writing the night of %s: %w", n.Time, err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	return text, nil
+}

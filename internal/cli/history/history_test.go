@@ -1,0 +1,190 @@
+package history
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// month is a benchmark of one phase with nights, and what a night was like.
+type month struct {
+	nights int
+	slower int // the first night that is 15 % slower; 0 for none
+}
+
+func at(night int) time.Time { return time.Date(2026, 3, 1+night, 2, 0, 0, 0, time.UTC) }
+
+func (m month) environment(t *testing.T, night int) json.RawMessage {
+	t.Helper()
+	in := quiescence.Inputs{FSID: "f", RookVersion: "v1.19.1", Versions: &ceph.Versions{}}
+	if m.slower > 0 && night >= m.slower {
+		in.RookVersion = "v1.20.0"
+		in.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: "high_recovery_ops"}}
+	}
+	text, err := json.Marshal(quiescence.Describe(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// cluster returns a cluster that keeps the latest nights of a month.
+func (m month) cluster(t *testing.T, kept int, digest func(night int) string) client.WithWatch {
+	t.Helper()
+	b := clitest.Benchmark(t, "radosbench")
+	b.Name, b.Namespace, b.UID = "nightly", clitest.Namespace, "nightly"
+	rng := rand.New(rand.NewPCG(2026, 3))
+	var all []client.Object
+	for night := range m.nights {
+		values := []float64{}
+		level := 400.0 * (1 << 20) * math.Exp(0.03*rng.NormFloat64())
+		if m.slower > 0 && night >= m.slower {
+			level *= 0.85
+		}
+		b.Status.StartTime, b.Status.ObservedRunID = new(metav1.NewTime(at(night))), v1alpha1.RunID(fmt.Sprint("n", night))
+		for run := range 3 {
+			values = append(values, level*math.Exp(0.01*rng.NormFloat64()))
+			cm, err := archive.ConfigMap(b, &archive.Run{
+				Number: int32(run + 1), State: v1alpha1.RunValid, Environment: m.environment(t, night),
+				Phases: []archive.Phase{{Name: b.Spec.Template.Phases[0].Name, SpecDigest: digest(night), Observation: &figure.Observation{
+					Figures: []figure.Figure{{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: values[run]}},
+				}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if night >= m.nights-kept {
+				all = append(all, cm)
+			}
+		}
+	}
+	b.Status.ObservedRunID, b.Status.StartTime = "next", new(metav1.NewTime(at(m.nights)))
+	return clitest.Holding(t, append(all, b)...)
+}
+
+func same(int) string { return "digest" }
+
+func execute(t *testing.T, c client.WithWatch, line string) clitest.Outcome {
+	t.Helper()
+	return clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+}
+
+func TestHistory(t *testing.T) {
+	for name, c := range map[string]struct {
+		month  month
+		digest func(int) string
+		code   int
+	}{
+		"slower":           {month{nights: 20, slower: 13}, same, exit.Unexpected},
+		"steady":           {month{nights: 20}, same, exit.OK},
+		"too-few":          {month{nights: 5}, same, exit.Undecided},
+		"another-workload": {month{nights: 20, slower: 6}, func(n int) string { return fmt.Sprint(n >= 6) }, exit.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := execute(t, c.month.cluster(t, 20, c.digest), "nightly")
+			if got.Code() != c.code {
+				t.Errorf("exit code %d, want %d: %v", got.Code(), c.code, got.Err)
+			}
+			clitest.Golden(t, name+".txt", got.Stdout, *update)
+		})
+	}
+}
+
+// A file holds the nights that the cluster has forgotten, and reading it again gives the same answer as if it had not.
+func TestNightsInAFile(t *testing.T) {
+	m := month{nights: 30, slower: 22}
+	file := filepath.Join(t.TempDir(), "nights.jsonl")
+	early := month{nights: 18}.cluster(t, 18, same)
+	if got := execute(t, early, "nightly -o jsonl --to "+file); got.Err != nil || got.Stdout != "" {
+		t.Fatal(got)
+	}
+	late := m.cluster(t, 15, same)
+	for range 2 { // The second time, all nights of the cluster are in the file, too.
+		if got := execute(t, late, "nightly -o jsonl -f "+file+" --to "+file); got.Err != nil {
+			t.Fatal(got)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n != 30 {
+		t.Errorf("%d nights, want 30", n)
+	}
+	if year := len(text) / 30 * 365; year > 256<<10 {
+		t.Errorf("a year takes %d bytes", year)
+	}
+	want := execute(t, m.cluster(t, 30, same), "nightly -o json")
+	got := execute(t, late, "nightly -o json -f "+file)
+	if got.Stdout != want.Stdout || got.Code() != exit.Unexpected {
+		t.Errorf("%v\n%s\nwant\n%s", got.Err, got.Stdout, want.Stdout)
+	}
+	var all []Series
+	if err := json.Unmarshal([]byte(got.Stdout), &all); err != nil {
+		t.Fatal(err)
+	}
+	if c := all[0].Changes; len(c) != 1 || !c[0].Worse || c[0].Low > 0.87 || c[0].High < 0.83 || c[0].First.After(at(22)) || c[0].Last.Before(at(22)) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	c := month{nights: 3}.cluster(t, 3, same)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	line := `{"schemaVersion":1,"benchmark":{"name":"NAME"},"time":"2026-01-01T00:00:00Z"}` + "\n"
+	for name, c2 := range map[string]struct{ line, part string }{
+		"a sweep":           {"cephsweep/nightly", "a sweep has no history"},
+		"an unknown metric": {"nightly --metric max", "want one of bandwidth"},
+		"--to of a table":   {"nightly --to x", "--to is for -o jsonl"},
+		"no file":           {"nightly -f " + filepath.Join(dir, "none"), "no such file"},
+		"no nights":         {"nightly -f " + write("yaml", "a: b\n"), "line 1 of"},
+		"another version":   {"nightly -f " + write("two", `{"schemaVersion":2}`), "line 1 of"},
+		"another benchmark": {"nightly -f " + write("other", strings.Replace(line, "NAME", "weekly", 1)), "of benchmark weekly"},
+		"too many nights":   {"nightly -f " + write("many", strings.Repeat(line, 801)), "more than 800 nights"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := execute(t, c, c2.line); got.Code() != exit.Usage || !strings.Contains(fmt.Sprint(got.Err), c2.part) {
+				t.Errorf("exit code %d, %v, want %q", got.Code(), got.Err, c2.part)
+			}
+		})
+	}
+}
+
+func TestSizesInWords(t *testing.T) {
+	for want, ratios := range map[string][3]float64{
+		"worse by 12 % (8–16 %)":      {0.88, 0.84, 0.92},
+		"worse by 12 % (-2 to +26 %)": {1.12, 0.98, 1.26},
+		"worse by 100 % (50–150 %)":   {2, 1.5, 2.5},
+	} {
+		if got := size(true, ratios[0], ratios[1], ratios[2]); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/design/changepoint"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+// Series is the history of one figure.
+type Series struct {
+	Phase  v1alpha1.PhaseName `json:"phase"`
+	Metric v1alpha1.Metric    `json:"metric"`
+	// Nights counts the nights with the present workload, and Others those with another one.
+	Nights int `json:"nights"`
+	Others int `json:"others,omitempty"`
+	// TooFew says why there is no answer.
+	TooFew string `json:"tooFew,omitempty"`
+	// Noise is the standard deviation between nights, and Memory the correlation of one night with the next.
+	Noise  float64 `json:"noise,omitempty"`
+	Memory float64 `json:"memory,omitempty"`
+	// Regressed says that the latest change is for the worse.
+	Regressed bool     `json:"regressed"`
+	Changes   []Change `json:"changes,omitempty"`
+	Trends    []Trend  `json:"trends,omitempty"`
+}
+
+// Change is a change point.
+type Change struct {
+	Since time.Time `json:"since"`
+	// First and Last are the ends of the range that has the first night in at least 90 % of cases.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Worse bool      `json:"worse"`
+	// Ratio is the level after divided by the level before, Low and High its 95 % interval.
+	Ratio float64 `json:"ratio"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	// Text is the change in words.
+	Text string `json:"text"`
+	// Differences are those of the environments before and after the range. They need not be the cause.
+	Differences []string `json:"differences,omitempty"`
+}
+
+// Trend is a steady change.
+type Trend struct {
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Worse bool      `json:"worse"`
+	Ratio float64   `json:"ratio"`
+	Text  string    `json:"text"`
+}
+
+// judge describes the history of each phase that has a figure, by a metric or by its main figure.
+func judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) ([]Series, error) {
+	all := []Series{}
+	for i := range phases {
+		phase := &phases[i]
+		latest := slices.IndexFunc(nights, func(n Night) bool { _, ok := n.figureIn(phase.Name, metric); return ok })
+		for i, n := range nights {
+			if _, ok := n.figureIn(phase.Name, metric); ok {
+				latest = i
+			}
+		}
+		if latest < 0 {
+			continue
+		}
+		wanted := metric
+		if wanted == "" {
+			wanted = mainMetric(phase, nights[latest])
+		}
+		s, err := seriesOf(phase.Name, wanted, nights)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there are no nights with such a figure: wait for the first execution, or see `kubectl cephtune results`")
+	}
+	return all, nil
+}
+
+func mainMetric(phase *v1alpha1.Phase, n Night) v1alpha1.Metric {
+	var have v1alpha1.PhaseResult
+	for _, f := range n.Figures {
+		if f.Phase == phase.Name {
+			have.Metrics = append(have.Metrics, v1alpha1.MetricResult{Metric: f.Metric, Direction: v1alpha1.DirectionTotal})
+		}
+	}
+	return figure.MainMetric(phase, have)
+}
+
+// seriesOf describes the nights that measured the workload of the latest night.
+func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night) (Series, error) {
+	s := Series{Phase: phase, Metric: metric}
+	var same []Night
+	var values []changepoint.Night
+	digest := ""
+	for _, n := range slices.Backward(nights) {
+		f, ok := n.figureIn(phase, metric)
+		if !ok {
+			continue
+		}
+		if digest == "" {
+			digest = f.SpecDigest
+		}
+		if f.SpecDigest != digest {
+			s.Others++
+			continue
+		}
+		same = append(same, n)
+		values = append(values, changepoint.Night{Time: n.Time, Value: f.Value, StdErr: f.StandardError})
+	}
+	slices.Reverse(same)
+	slices.Reverse(values)
+	s.Nights = len(same)
+	found, err := changepoint.Find(values)
+	if errors.Is(err, changepoint.ErrTooFew) {
+		s.TooFew = err.Error()
+		return s, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s %s: %w", phase, metric, err)
+	}
+	s.Noise, s.Memory = found.Noise, found.Memory
+	for _, p := range found.Points {
+		c := Change{
+			Since: same[p.Since].Time, First: same[p.First].Time, Last: same[p.Last].Time,
+			Ratio: p.Ratio, Low: p.Low, High: p.High, Worse: p.Ratio > 1 == metric.LowerIsBetter(),
+		}
+		c.Text = fmt.Sprintf("%s since %s", size(c.Worse, p.Ratio, p.Low, p.High), c.Since.Format(time.DateOnly))
+		c.Differences = differences(same[p.First-1], same[p.Last])
+		s.Changes, s.Regressed = append(s.Changes, c), c.Worse
+	}
+	for _, t := range found.Trends {
+		one := Trend{First: same[t.First].Time, Last: same[t.Last].Time, Ratio: t.Ratio, Worse: t.Ratio > 1 == metric.LowerIsBetter()}
+		one.Text = fmt.Sprintf("%s %s steadily, from %s to %s", word(one.Worse), percent(t.Ratio), one.First.Format(time.DateOnly), one.Last.Format(time.DateOnly))
+		s.Trends = append(s.Trends, one)
+	}
+	return s, nil
+}
+
+func word(worse bool) string {
+	if worse {
+		return "worse by"
+	}
+	return "better by"
+}
+
+func percent(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*math.Abs(ratio-1)) }
+
+// size describes a change, such as "worse by 12 % (8–16 %)". An interval that includes no change is written with its signs.
+func size(worse bool, ratio, low, high float64) string {
+	ends := fmt.Sprintf("%+.0f to %+.0f %%", 100*(low-1), 100*(high-1))
+	if (low > 1) == (high > 1) {
+		a, b := 100*math.Abs(low-1), 100*math.Abs(high-1)
+		ends = fmt.Sprintf("%.0f–%.0f %%", min(a, b), max(a, b))
+	}
+	return fmt.Sprintf("%s %s (%s)", word(worse), percent(ratio), ends)
+}
+
+// plausible orders differences: versions and settings of Ceph change its speed most directly.
+func plausible(difference string) int {
+	order := []string{"Ceph version", "config ", "OSDs ", "pool ", "image ", "Rook version", "node ", "background"}
+	i := slices.IndexFunc(order, func(prefix string) bool { return strings.HasPrefix(difference, prefix) })
+	if i < 0 {
+		return len(order)
+	}
+	return i
+}
+
+// differences lists what differs between the environments of two nights, the most plausible first.
+func differences(before, after Night) []string {
+	var a, b quiescence.Detail
+	if json.Unmarshal(before.Environment, &a) != nil || json.Unmarshal(after.Environment, &b) != nil {
+		return []string{"unknown: an environment was not recorded"}
+	}
+	lines := quiescence.Compare(a, b)
+	slices.SortStableFunc(lines, func(x, y string) int { return plausible(x) - plausible(y) })
+	return lines
+}
+
+// mostDifferences is how many differences of a change the table shows.
+const mostDifferences = 12
+
+func writeTable(w io.Writer, all []Series) error {
+	var out strings.Builder
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{string(s.Phase), string(s.Metric), fmt.Sprint(s.Nights), fmt.Sprintf("%.1f %%", 100*s.Noise), "no change"}
+		switch {
+		case s.TooFew != "":
+			rows[i][3], rows[i][4] = "", s.TooFew
+		case len(s.Changes) > 0:
+			rows[i][4] = s.Changes[len(s.Changes)-1].Text
+		case len(s.Trends) > 0:
+			rows[i][4] = s.Trends[len(s.Trends)-1].Text
+		}
+	}
+	terminal.WriteTable(&out, terminal.Columns(w), []string{"PHASE", "METRIC", "NIGHTS", "NOISE", "LATEST CHANGE"}, rows)
+	for _, s := range all {
+		s.details(&out)
+	}
+	_, err := terminal.WriteString(w, out.String())
+	return err
+}
+
+// details writes all changes and trends of a series.
+func (s Series) details(out *strings.Builder) {
+	for _, t := range s.Trends {
+		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), t.Text)
+	}
+	for _, c := range s.Changes {
+		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), c.Text)
+		terminal.Append(out, "  The first such night is one of %s to %s (90 %%).\n", c.First.Format(time.DateOnly), c.Last.Format(time.DateOnly))
+		if len(c.Differences) == 0 {
+			terminal.Append(out, "  Nothing that is recorded differs between the environments before and after.\n")
+			continue
+		}
+		terminal.Append(out, "  What differs since then, which need not be the cause:\n")
+		for i, line := range c.Differences {
+			if i == mostDifferences {
+				terminal.Append(out, "  - and %d more: see -o yaml\n", len(c.Differences)-i)
+				break
+			}
+			terminal.Append(out, "  - %s\n", line)
+		}
+	}
+	if s.Others > 0 {
+		terminal.Append(out, "\n%s: %d nights with another workload do not count.\n", string(s.Phase), s.Others)
+	}
+}
