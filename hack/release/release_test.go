@@ -226,7 +226,8 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := unpacked(t, content)
-		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || files["generator"] == "" || files["licenses/LICENSE"] == "" || files["licenses/THIRD-PARTY"] == "" || len(files) != 5 {
+		if len(layers) != 1 || files["manager"] != "manager for "+config.Architecture || files["runner"] == "" || files["generator"] == "" ||
+			files["licenses/LICENSE"] == "" || files["licenses/THIRD-PARTY"] == "" || len(files) != 5 {
 			t.Errorf("%d layers, the first with %v", len(layers), files)
 		}
 	}
