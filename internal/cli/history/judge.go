@@ -66,7 +66,7 @@ func judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) ([]S
 	all := []Series{}
 	for i := range phases {
 		phase := &phases[i]
-		latest := slices.IndexFunc(nights, func(n Night) bool { _, ok := n.figureIn(phase.Name, metric); return ok })
+		latest := -1
 		for i, n := range nights {
 			if _, ok := n.figureIn(phase.Name, metric); ok {
 				latest = i
