@@ -57,16 +57,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 		return r.takeLock(ctx, seen)
 	case stepPrepare:
 		return r.prepare(ctx, seen, p)
-	case stepRemoveUnrecorded:
-		return effect{Again: time.Second}, r.removeUnrecorded(ctx, seen)
-	case stepMove:
-		return r.makeMove(ctx, seen, p)
-	case stepTakeOSDsDown, stepRestoreOSDs:
-		return r.carryOutOutage(ctx, seen, p)
-	case stepDiagnose:
-		return r.diagnose(ctx, seen)
-	case stepConcludeRun:
-		return r.concludeRun(ctx, seen, p)
+	case stepRemoveUnrecorded, stepMove, stepTakeOSDsDown, stepRestoreOSDs, stepDiagnose, stepConcludeRun:
+		return r.work(ctx, seen, p)
 	case reconcile.StepFail:
 		return failed(seen, p.Outcome), nil
 	case stepTearDown:
@@ -75,6 +67,22 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 		return effect{Gone: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
 	default:
 		return effect{}, fmt.Errorf("no action for step %q", p.Step)
+	}
+}
+
+// work carries out a step of the runs, or of a diagnosis.
+func (r *Reconciler) work(ctx context.Context, seen pass, p plan) (effect, error) {
+	switch p.Step {
+	case stepRemoveUnrecorded:
+		return effect{Again: time.Second}, r.removeUnrecorded(ctx, seen)
+	case stepTakeOSDsDown, stepRestoreOSDs:
+		return r.carryOutOutage(ctx, seen, p)
+	case stepDiagnose:
+		return r.diagnose(ctx, seen)
+	case stepConcludeRun:
+		return r.concludeRun(ctx, seen, p)
+	default:
+		return r.makeMove(ctx, seen, p)
 	}
 }
 

@@ -51,7 +51,7 @@ func watchDiagnosed(seen facts) (plan, bool) {
 	case left <= 0 && len(seen.watched()) > 0:
 		return plan{}, false
 	case left <= -clusterwatch.SampleEvery:
-		return seen.waitForCluster(cmp.Or(seen.Err, errors.New("Ceph has not answered since the diagnosis began"))), true
+		return seen.waitForCluster(cmp.Or(seen.Err, errors.New("no answer of Ceph since the diagnosis began"))), true
 	}
 	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Watching Ceph for %v.", duration), max(left, time.Second))
 	p.Progress, p.Detail.watches = "watching Ceph", true

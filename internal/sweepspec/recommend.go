@@ -92,8 +92,11 @@ func (r recommendation) name(c int) string {
 // finding says what was found out about a candidate. The first candidate of a line also names the metric.
 func (r recommendation) finding(c int, first bool) string {
 	row := r.rows[c]
-	if row.Reason == string(stats.Saturated) {
+	switch row.Reason {
+	case string(stats.Saturated):
 		return saturatedFinding(row.Verdict)
+	case string(sweep.CandidateBeaten):
+		return "beaten in the race"
 	}
 	ratio, err := figure.ParseDecimal(row.Ratio)
 	if err != nil || row.Verdict == v1alpha1.VerdictInvalid {
@@ -116,19 +119,22 @@ func (r recommendation) finding(c int, first bool) string {
 		return "no relevant difference" + reach
 	case v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid:
 	}
+	return r.open(row) + reach
+}
+
+// open says why nothing is proven about a candidate.
+func (r recommendation) open(row v1alpha1.ConfigurationResult) string {
 	switch row.Reason {
-	case string(sweep.CandidateBeaten):
-		return "beaten in the race"
 	case string(stats.Starved):
-		return "not proven, because CPU was short" + reach
+		return "not proven, because CPU was short"
 	case string(stats.NotConfirmed):
-		return "not confirmed" + reach
+		return "not confirmed"
 	case string(reasonRuledOut), string(reasonShort):
 		if r.below(row) {
-			return fmt.Sprintf("no difference of %s or more", r.spec.Objective.MinimumEffect) + reach
+			return fmt.Sprintf("no difference of %s or more", r.spec.Objective.MinimumEffect)
 		}
 	}
-	return "no difference proven" + reach
+	return "no difference proven"
 }
 
 // below reports whether the interval of a ratio excludes a gain and a loss of the minimum effect.

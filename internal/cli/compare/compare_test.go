@@ -92,7 +92,10 @@ func execution(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, ra
 // withCurve returns a benchmark with one curve, whose knee has the interval of 10 % around a rate.
 func withCurve(t *testing.T, name string, rate float64) []client.Object {
 	t.Helper()
-	b := benchmark(t, name, "1", "19.2.3", "s")[0].(*v1alpha1.CephBenchmark)
+	b, ok := benchmark(t, name, "1", "19.2.3", "s")[0].(*v1alpha1.CephBenchmark)
+	if !ok {
+		t.Fatal("the first object is no benchmark")
+	}
 	step := curve.Step{OfferedPerSecond: rate, AchievedPerSecond: rate, Count: 1000, PercentileSeconds: 0.009, P50Seconds: 0.001, P99Seconds: 0.009}
 	course := &curve.Course{
 		Question: curve.Question{Percent: 99, LimitSeconds: 0.01}, ClosedLoopPerSecond: 2 * rate, Steps: []curve.Step{step},

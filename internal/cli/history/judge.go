@@ -29,7 +29,7 @@ type Series struct {
 	// Noise is the standard deviation between nights, and Memory the correlation of one night with the next.
 	Noise  float64 `json:"noise,omitempty"`
 	Memory float64 `json:"memory,omitempty"`
-	// Regressed says that the latest change is for the worse.
+	// Regressed says that the latest change is for the worse, and that its interval excludes no change.
 	Regressed bool     `json:"regressed"`
 	Changes   []Change `json:"changes,omitempty"`
 	Trends    []Trend  `json:"trends,omitempty"`
@@ -141,7 +141,7 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night) 
 		}
 		c.Text = fmt.Sprintf("%s since %s", size(c.Worse, p.Ratio, p.Low, p.High), c.Since.Format(time.DateOnly))
 		c.Differences = differences(same[p.First-1], same[p.Last])
-		s.Changes, s.Regressed = append(s.Changes, c), c.Worse
+		s.Changes, s.Regressed = append(s.Changes, c), c.Worse && (c.Low > 1) == (c.High > 1)
 	}
 	for _, t := range found.Trends {
 		one := Trend{First: same[t.First].Time, Last: same[t.Last].Time, Ratio: t.Ratio, Worse: t.Ratio > 1 == metric.LowerIsBetter()}

@@ -37,6 +37,9 @@ const (
 	// dateConfidence is more than the 90 % that are promised, because the noise is estimated.
 	dateConfidence = 0.97
 	sizeConfidence = 0.95
+	// widening makes the interval of a size wider than with known noise, memory and date. Simulations chose it: with it, the
+	// interval has the size in 95 % of cases with a memory of 0.3.
+	widening = 1.5
 )
 
 // correlations are the autocorrelations, from one night to the next, that are tried.
@@ -188,7 +191,7 @@ func (f fit) point(before, after piece) Point {
 		variance += c.likelihood * (c.variance + (c.size-size)*(c.size-size))
 	}
 	first, last := likely(all)
-	half := distuv.StudentsT{Sigma: 1, Nu: f.df}.Quantile((1+sizeConfidence)/2) * math.Sqrt(variance)
+	half := widening * distuv.StudentsT{Sigma: 1, Nu: f.df}.Quantile((1+sizeConfidence)/2) * math.Sqrt(variance)
 	return Point{
 		Since: after.begin, First: min(before.begin+1+first, after.begin), Last: max(before.begin+1+last, after.begin),
 		Ratio: math.Exp(size), Low: math.Exp(size - half), High: math.Exp(size + half),
