@@ -72,10 +72,10 @@ func TestToolsImage(t *testing.T) {
 	}
 }
 
-// The tag with only a release belongs to the line that images/tools/build calls the default.
+// The tag with only a release belongs to the default line of the images.
 func TestDefaultLine(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "images", "tools", "build"))
-	if err != nil || !strings.Contains(string(text), "\nDEFAULT_LINE="+strconv.Itoa(defaultLine)+" ") {
-		t.Errorf("%v: images/tools/build has another default than %d", err, defaultLine)
+	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "images", "references.env"))
+	if err != nil || !strings.Contains(string(text), "\nCEPH_LINE="+strconv.Itoa(defaultLine)+"\n") {
+		t.Errorf("%v: images/references.env has another default than %d", err, defaultLine)
 	}
 }
