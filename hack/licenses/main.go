@@ -9,6 +9,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -80,7 +81,7 @@ func modules(platform string, programs []string) ([]*module, error) {
 
 // goCommand overrides the caller's platform and flags, with which "go run" would not run here.
 func goCommand(environment []string, args ...string) (string, error) {
-	cmd := exec.Command("go", args...) //nolint:gosec // The arguments are constants of this program and names of modules.
+	cmd := exec.CommandContext(context.Background(), "go", args...) //nolint:gosec // The arguments are constants of this program and names of modules.
 	cmd.Env = append(append(os.Environ(), "GOFLAGS=", "GOOS=", "GOARCH="), environment...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
