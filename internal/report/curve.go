@@ -94,18 +94,18 @@ func curveTable(k curveOf) *Table {
 	return t
 }
 
-// CurvesTogether shows two curves of one phase in one plot. It returns false unless each side has a valid run with a curve of that
+// CurvesTogether shows two curves of one phase in one plot. It returns false unless each side has a run with a curve of that
 // phase; of several, the first counts.
 func CurvesTogether(names [2]string, sides [2][]*archive.Run, phase v1alpha1.PhaseName) (Part, bool) {
 	var both []curveOf
 	for i, runs := range sides {
 		all := curvesOf(runs)
-		at := slices.IndexFunc(all, func(k curveOf) bool { return k.phase == phase })
-		if at < 0 {
+		first := slices.IndexFunc(all, func(k curveOf) bool { return k.phase == phase })
+		if first < 0 {
 			return Part{}, false
 		}
-		all[at].side = names[i]
-		both = append(both, all[at])
+		all[first].side = names[i]
+		both = append(both, all[first])
 	}
 	return Part{Plot: drawn(func(width float64) *Plot { return curvePlot(both, width) })}, true
 }

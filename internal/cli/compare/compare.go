@@ -204,9 +204,11 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	}
 	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
 	r.Ratio = r.B / r.A
-	if between, ok := betweenCurves(a, b, name); ok && metric == v1alpha1.MetricSustainableIOPS {
-		r.Low, r.High = &between.Low, &between.High
-		return r, true
+	if metric == v1alpha1.MetricSustainableIOPS {
+		if between, ok := betweenCurves(a, b, name); ok {
+			r.Low, r.High = &between.Low, &between.High
+			return r, true
+		}
 	}
 	if contrast.Runs < figure.MinimumRuns {
 		r.Note = fmt.Sprintf("%d and %d runs: an interval needs %d of each", len(ofA), len(ofB), figure.MinimumRuns)

@@ -34,8 +34,8 @@ before and after RANGE. They need not be the cause: a CephTuningSweep can test a
 The command compares results of the latest run ID with status. It cannot check those of earlier run IDs,
 nor files.
 
-Exit codes: 0 the latest change is none or for the better, 1 error, 2 wrong usage, 3 a figure got worse, 4
-too few nights.`
+Exit codes: 0 no figure is known to have got worse, 1 error, 2 wrong usage, 3 the latest change of a
+figure is for the worse, and its interval excludes no change, 4 too few nights.`
 
 const examples = `  # Did it get slower, and since when?
   %[1]s nightly -n cephtune-bench

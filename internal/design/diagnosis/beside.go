@@ -82,12 +82,12 @@ func milliseconds(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*s
 
 // workOf compares the client I/O of an OSD with the median of its class; "" if unknown.
 func (f Facts) workOf(osd int, class string) string {
-	var own float64
+	var work float64
 	var others []float64
 	for _, io := range f.Work {
 		switch operations := io.ReadOperationsPerSecond + io.WriteOperationsPerSecond; {
 		case io.ID == osd:
-			own = operations
+			work = operations
 		case f.classOf(io.ID) == class:
 			others = append(others, operations)
 		}
@@ -95,7 +95,7 @@ func (f Facts) workOf(osd int, class string) string {
 	if len(others) == 0 || median(others) <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; serves %.1f times their operations", own/median(others))
+	return fmt.Sprintf("; serves %.1f times their operations", work/median(others))
 }
 
 // beside returns the OSDs that can be compared.
@@ -107,7 +107,7 @@ func (f Facts) beside() []comparison {
 			if len(latencies) < leastPeers {
 				continue
 			}
-			for i, own := range latencies {
+			for i, latency := range latencies {
 				others := make([]float64, 0, len(latencies)-1)
 				for j, other := range latencies {
 					if i != j {
@@ -115,14 +115,14 @@ func (f Facts) beside() []comparison {
 					}
 				}
 				typical := median(others)
-				c := byOSD[own.ID]
+				c := byOSD[latency.ID]
 				if c == nil {
-					c = &comparison{osd: own.ID, class: class}
-					byOSD[own.ID] = c
+					c = &comparison{osd: latency.ID, class: class}
+					byOSD[latency.ID] = c
 				}
-				c.ratios = append(c.ratios, own.CommitSeconds/typical)
-				c.seconds, c.others = c.seconds+own.CommitSeconds, c.others+typical
-				count[own.ID]++
+				c.ratios = append(c.ratios, latency.CommitSeconds/typical)
+				c.seconds, c.others = c.seconds+latency.CommitSeconds, c.others+typical
+				count[latency.ID]++
 			}
 		}
 	}

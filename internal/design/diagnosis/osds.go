@@ -34,8 +34,8 @@ func memoryTargets(f Facts) *v1alpha1.Finding {
 			low = append(low, fmt.Sprintf("osd.%d: %.1f GiB", r.OSD, float64(target)/gibi))
 			least = min(least, target)
 		}
-		if own, err := strconv.ParseInt(o.Default, 10, 64); err == nil && own > 0 && target > own {
-			high = append(high, fmt.Sprintf("osd.%d: %.1f GiB, by its pod's memory %.1f GiB", r.OSD, float64(target)/gibi, float64(own)/gibi))
+		if room, err := strconv.ParseInt(o.Default, 10, 64); err == nil && room > 0 && target > room {
+			high = append(high, fmt.Sprintf("osd.%d: %.1f GiB, by its pod's memory %.1f GiB", r.OSD, float64(target)/gibi, float64(room)/gibi))
 		}
 	}
 	switch {
