@@ -376,12 +376,12 @@ func play(t *testing.T, s story) {
 		}
 	}()
 	manager := rules.NewManager(&rules.ManagerOptions{
-		QueryFunc:  rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
-		Appendable: suite.Storage(),
-		Context:    t.Context(),
-		NotifyFunc: func(_ context.Context, _ string, _ ...*rules.Alert) {},
-		Logger:     slog.New(slog.DiscardHandler),
-		Parser:     parser.NewParser(parser.Options{}),
+		QueryFunc:    rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
+		AppendableV2: suite.Storage(),
+		Context:      t.Context(),
+		NotifyFunc:   func(_ context.Context, _ string, _ ...*rules.Alert) {},
+		Logger:       slog.New(slog.DiscardHandler),
+		Parser:       parser.NewParser(parser.Options{}),
 	})
 	groups, failures := manager.LoadGroups(interval, labels.EmptyLabels(), "", nil, false, fileOf(t, s.alert))
 	if len(failures) > 0 {
