@@ -289,10 +289,10 @@ E2E := go test -tags e2e -count=1
 e2e: ## Run the end-to-end tests on the lab. With KUBECONFIG=FILE, run them on another cluster.
 # An exported KUBECONFIG does not count, because it may belong to any cluster. Only one on the command line counts.
 ifeq ($(origin KUBECONFIG),command line)
-	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^Test(Long|Nodes)' $(TESTFLAGS) ./test/e2e
+	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^Test(Long|Nodes|Chaos)' $(TESTFLAGS) ./test/e2e
 else
 	test/lab/lab up # This deploys the operator of this checkout.
-	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^Test(Long|Nodes)' $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^Test(Long|Nodes|Chaos)' $(TESTFLAGS) ./test/e2e
 endif
 
 .PHONY: e2e-long
@@ -304,6 +304,15 @@ e2e-long: ## Run the long end-to-end tests on the lab: whole sweeps, and rarely 
 e2e-nodes: ## Run the end-to-end tests that need several nodes, on a lab of three: nodes die, and are drained. They take about an hour.
 	NODES=3 test/lab/lab up # This fails while a lab with another number of nodes is up.
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 2h -run '^TestNodes' $(TESTFLAGS) ./test/e2e
+
+# CHAOS_FAULTS is the number of faults that "make e2e-chaos" plants. CHAOS_SEED continues an earlier run.
+CHAOS_FAULTS ?= 60
+CHAOS_SEED ?= 1
+
+.PHONY: e2e-chaos
+e2e-chaos: ## Plant CHAOS_FAULTS random faults in real sweeps, from CHAOS_SEED on, on a lab of three nodes. Each takes about three minutes.
+	NODES=3 test/lab/lab up # This fails while a lab with another number of nodes is up.
+	eval "$$(test/lab/lab environment)"; CHAOS_FAULTS=$(CHAOS_FAULTS) CHAOS_SEED=$(CHAOS_SEED) $(E2E) -v -timeout 12h -run '^TestChaos$$' $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-all
 e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pinned versions of Ceph. It takes two hours. LONG=1 adds the long tests, which take most of a day.

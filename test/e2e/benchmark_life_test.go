@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -215,12 +216,8 @@ func (c *cluster) awaitManager(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, pod := range pods {
-			for _, condition := range pod.Status.Conditions {
-				if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
-					return nil
-				}
-			}
+		if slices.ContainsFunc(pods, isReady) {
+			return nil
 		}
 		return fmt.Errorf("none of %d pods is", len(pods))
 	})

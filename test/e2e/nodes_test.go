@@ -95,7 +95,7 @@ func (c *cluster) moveAway(t *testing.T, pods ...client.MatchingLabels) {
 				if pod.Spec.NodeName == victim {
 					return errors.Join(fmt.Errorf("%s is on %s", pod.Name, victim), client.IgnoreNotFound(c.Delete(ctx, pod)))
 				}
-				ready = ready || isReady(pod)
+				ready = ready || isReady(*pod)
 			}
 			if !ready {
 				return errors.New("none is ready")
@@ -105,7 +105,7 @@ func (c *cluster) moveAway(t *testing.T, pods ...client.MatchingLabels) {
 	}
 }
 
-func isReady(pod *corev1.Pod) bool {
+func isReady(pod corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
@@ -330,7 +330,7 @@ func TestNodesManagersNodeDies(t *testing.T) {
 			return err
 		}
 		for i := range pods {
-			if pods[i].Spec.NodeName != victim && isReady(&pods[i]) {
+			if pods[i].Spec.NodeName != victim && isReady(pods[i]) {
 				return nil
 			}
 		}
@@ -356,7 +356,7 @@ func (c *cluster) moveManager(t *testing.T) {
 			if pods[i].Spec.NodeName != victim {
 				return errors.Join(fmt.Errorf("it is on %s", pods[i].Spec.NodeName), client.IgnoreNotFound(c.Delete(ctx, &pods[i])))
 			}
-			if !isReady(&pods[i]) {
+			if !isReady(pods[i]) {
 				return errors.New("it is not ready")
 			}
 		}
