@@ -183,7 +183,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 		rowsOf(about{
 			title:       "Lock and queue now",
 			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, how many OSDs a benchmark or sweep keeps down, and until when.",
-			empty:       none, width: 14, height: 8,
+			empty:       none, width: 24, height: 6,
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
 			{field: metrics.LabelHolder, title: "Holder"},
@@ -204,7 +204,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 		timeline(about{
 			title:       "Lock holders over time",
 			description: "The holders of the locks. A Ceph cluster has one at a time.",
-			empty:       "No lock was held in this time range", width: 10, height: 8,
+			empty:       "No lock was held in this time range", width: 24, height: 6,
 		}, latest(held+" == 1", metrics.LabelCluster, metrics.LabelHolder), "{{ceph_cluster}}: {{holder}}",
 			mappings(state{"1", "held", blue})),
 		steps(about{
