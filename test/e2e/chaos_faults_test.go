@@ -66,26 +66,27 @@ func app(name, container string) process {
 
 var errNoContainer = errors.New("no such container runs")
 
-// pick returns the node of a random running container, and its ID.
-func (p process) pick(ctx context.Context, c *cluster, rng *rand.Rand) (node, id string, err error) {
+// running is a running container.
+type running struct{ node, pod, id string }
+
+// pick returns a random one of the running containers.
+func (p process) pick(ctx context.Context, c *cluster, rng *rand.Rand) (running, error) {
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, client.InNamespace(p.namespace(c)), p.labels); err != nil {
-		return "", "", err
+		return running{}, err
 	}
-	type place struct{ node, id string }
-	var places []place
+	var all []running
 	for i := range pods.Items {
 		for _, s := range pods.Items[i].Status.ContainerStatuses {
 			if _, id, _ := strings.Cut(s.ContainerID, "://"); s.State.Running != nil && (p.container == "" || p.container == s.Name) {
-				places = append(places, place{pods.Items[i].Spec.NodeName, id})
+				all = append(all, running{pods.Items[i].Spec.NodeName, string(pods.Items[i].UID), id})
 			}
 		}
 	}
-	if len(places) == 0 {
-		return "", "", errNoContainer
+	if len(all) == 0 {
+		return running{}, errNoContainer
 	}
-	at := places[rng.IntN(len(places))]
-	return at.node, at.id, nil
+	return all[rng.IntN(len(all))], nil
 }
 
 // onMachine runs a script on a node of the lab, without Kubernetes, which may be what is broken.
@@ -100,16 +101,16 @@ func onMachine(ctx context.Context, node, script string, args ...string) error {
 	return nil
 }
 
-// pids sets the variable pids to the processes of the container $1. It is empty if the container has ended meanwhile.
+// pids sets the variable pids to the processes of the container, or of the pod, $1. It is empty if that has ended meanwhile.
 const pids = `pids=$(grep -l -- "$1" /proc/[0-9]*/cgroup 2>/dev/null | cut -d/ -f3); `
 
 func killed(p process) func(context.Context, *cluster, *rand.Rand) (func(context.Context) error, error) {
 	return func(ctx context.Context, c *cluster, rng *rand.Rand) (func(context.Context) error, error) {
-		node, id, err := p.pick(ctx, c, rng)
+		hit, err := p.pick(ctx, c, rng)
 		if err != nil {
 			return nil, err
 		}
-		return mended, onMachine(ctx, node, pids+`kill -KILL $pids`, id)
+		return mended, onMachine(ctx, hit.node, pids+`kill -KILL $pids`, hit.id)
 	}
 }
 
@@ -117,16 +118,19 @@ func mended(context.Context) error { return nil }
 
 func frozen(p process) func(context.Context, *cluster, *rand.Rand) (func(context.Context) error, error) {
 	return func(ctx context.Context, c *cluster, rng *rand.Rand) (func(context.Context) error, error) {
-		node, id, err := p.pick(ctx, c, rng)
+		hit, err := p.pick(ctx, c, rng)
 		if err != nil {
 			return nil, err
 		}
-		thaw := func(ctx context.Context) error { return onMachine(ctx, node, pids+`kill -CONT $pids || true`, id) }
-		return thaw, onMachine(ctx, node, pids+`kill -STOP $pids`, id)
+		thaw := func(ctx context.Context) error {
+			return onMachine(ctx, hit.node, pids+`kill -CONT $pids || true`, hit.id)
+		}
+		return thaw, onMachine(ctx, hit.node, pids+`kill -STOP $pids`, hit.id)
 	}
 }
 
-// cutOff drops what a container's pod sends to ports, and the answers, within the network of the pod.
+// cutOff drops what a container's pod sends to ports, and the answers, within the network of the pod. The network outlives
+// the container, which may end because of this, so the pod's UID finds its processes; the network's own is one of them.
 func cutOff(p process, ports ...string) func(context.Context, *cluster, *rand.Rand) (func(context.Context) error, error) {
 	const rules = pids + `set -- $pids; [ $# -gt 0 ] || exit 0; pid=$1
 		for port in $ports; do
@@ -134,15 +138,15 @@ func cutOff(p process, ports ...string) func(context.Context, *cluster, *rand.Ra
 			nsenter --target "$pid" --net iptables -w "$action" INPUT -p tcp --sport "$port" -j DROP || $optional
 		done`
 	return func(ctx context.Context, c *cluster, rng *rand.Rand) (func(context.Context) error, error) {
-		node, id, err := p.pick(ctx, c, rng)
+		hit, err := p.pick(ctx, c, rng)
 		if err != nil {
 			return nil, err
 		}
 		list := "ports='" + strings.Join(ports, " ") + "'; "
 		connect := func(ctx context.Context) error {
-			return onMachine(ctx, node, list+`action=-D optional=true; `+rules, id)
+			return onMachine(ctx, hit.node, list+`action=-D optional=true; `+rules, hit.pod)
 		}
-		return connect, onMachine(ctx, node, list+`action=-I optional=false; `+rules, id)
+		return connect, onMachine(ctx, hit.node, list+`action=-I optional=false; `+rules, hit.pod)
 	}
 }
 

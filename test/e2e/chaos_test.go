@@ -273,13 +273,16 @@ func (c *cluster) awaitPicture(t *testing.T, before string, within time.Duration
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), within)
 	defer cancel()
+	last := ""
 	for {
 		now, err := c.pictureNow(ctx)
-		if err == nil && (before == "" || now == before) {
+		switch {
+		case err == nil && (before == "" || now == before):
 			return
-		}
-		if ctx.Err() != nil {
-			t.Errorf("left behind: %v\n%s", err, difference(before, now))
+		case err == nil:
+			last = difference(before, now)
+		case ctx.Err() != nil:
+			t.Errorf("left behind (%v):\n%s", err, last)
 			return
 		}
 		time.Sleep(2 * time.Second)
