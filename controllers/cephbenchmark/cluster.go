@@ -52,7 +52,7 @@ func (f facts) abortingDisturbance() (quiescence.Disturbance, bool) {
 func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	start := f.memory.noted.StartedAt[id]
 	if start.IsZero() {
-		start = f.tasks.StartTime(id) // After a restart of the manager, only the runner knows the start, by the clock of its node.
+		start = f.tasks.StartTime(id) // After a restart of the manager, only the runner knows the start.
 	}
 	if start.IsZero() {
 		return nil

@@ -55,8 +55,7 @@ func (s Execution) duringPhases(run *archive.Run, id string) (wrong string) {
 }
 
 // whileMeasured returns the start and end of a phase's measurement, in seconds since the background load
-// began. It uses times by the manager's clock. If the manager does not have them, for example after a
-// restart, it uses times by the nodes' clocks, which may differ from each other.
+// began. If the manager did not see the start of both, for example because it restarted, it uses what their runners say.
 func (s Execution) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := s.Notes.StartedAt[background], s.Notes.StartedAt[phase], s.Notes.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {

@@ -105,7 +105,7 @@ func (c *client) Snapshot(ctx context.Context, after int64, wait time.Duration) 
 	for i := range snapshot.Tasks {
 		cleanFailure(snapshot.Tasks[i].Failure)
 	}
-	return snapshot, nil
+	return snapshot.byOurClock(time.Now()), nil
 }
 
 // validateTasks returns an error for tasks that no runner has.

@@ -244,9 +244,9 @@ func (s *execution) snapshot(ctx context.Context, after int64, wait time.Duratio
 func (s *execution) look(after int64) (Snapshot, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	snapshot := Snapshot{Version: s.version, Tasks: make([]task.Status, len(s.entries))}
+	snapshot := Snapshot{Version: s.version, Tasks: make([]task.Status, len(s.entries)), Now: time.Now()}
 	for i, e := range s.entries {
-		snapshot.Tasks[i] = e.status
+		snapshot.Tasks[i] = byClockOf(e.status, snapshot.Now)
 	}
 	if s.version > after {
 		return snapshot, nil

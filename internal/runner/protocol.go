@@ -27,6 +27,8 @@ type Snapshot struct {
 	Version int64 `json:"version"`
 	// Tasks has the tasks in the order of their arrival.
 	Tasks []task.Status `json:"tasks"`
+	// Now is the time of the answer by the runner's clock; zero in answers of versions that did not give it.
+	Now time.Time `json:"now,omitzero"`
 }
 
 // Started is the interval in which a measurement began, by the manager's clock.

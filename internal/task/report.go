@@ -68,8 +68,8 @@ type Status struct {
 	ID      string   `json:"id"`
 	State   State    `json:"state"`
 	Failure *Failure `json:"failure,omitempty"`
-	// StartTime and EndTime are the times of the measurement, by the clock of the client's node. The clocks
-	// of other nodes may differ.
+	// StartTime and EndTime are the times of the measurement. In a report they are by the clock of the client's node,
+	// which may differ from others. What the manager hears from a runner is by the manager's clock.
 	StartTime *time.Time `json:"startTime,omitempty"`
 	EndTime   *time.Time `json:"endTime,omitempty"`
 }
