@@ -72,9 +72,9 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 		s.Progress = nil
 		return
 	}
-	progress := conclusion.Progress{Now: seen.now, Repetitions: seen.spec.Repetitions, Step: p.Progress}
-	if seen.diagnoses() {
-		progress.Repetitions = 0
+	progress := conclusion.Progress{Now: seen.now, Diagnosis: seen.diagnoses(), Step: p.Progress}
+	if !progress.Diagnosis {
+		progress.Repetitions = seen.spec.Repetitions
 	}
 	if seen.script != nil {
 		progress.RunDuration = seen.script.Duration()

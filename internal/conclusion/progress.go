@@ -21,7 +21,9 @@ const (
 // Progress says how far a benchmark has come.
 type Progress struct {
 	Now time.Time
-	// Repetitions is the number of runs; 0 for a diagnosis.
+	// Diagnosis says that the benchmark is a diagnosis, which has no runs.
+	Diagnosis bool
+	// Repetitions is the number of runs.
 	Repetitions int32
 	// RunDuration is the planned duration of a run; 0 if unknown.
 	RunDuration time.Duration
@@ -44,7 +46,7 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 		}
 		progress.EstimatedCompletionTime = p.estimate(*s, ended)
 	}
-	if p.Repetitions == 0 {
+	if p.Diagnosis {
 		progress.Summary = "diagnosis"
 	}
 	if s.Headline != "" {

@@ -123,7 +123,7 @@ func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Hist
 		}
 		return v1alpha1.MetricResult{Metric: metric, Value: Decimal(value)}, true, nil
 	case OfWindow(metric):
-		value = median(values)
+		value = stats.GeometricMedian(values)
 	case isPercentile && len(values) > 1:
 		if merged == nil {
 			return v1alpha1.MetricResult{}, false, nil
@@ -153,13 +153,6 @@ func textOf(m v1alpha1.MetricResult) string {
 		text += fmt.Sprintf(" (%s to %s)", HumanDecimal(m.Metric, m.Low), HumanDecimal(m.Metric, m.High))
 	}
 	return ellipsis.Cut(text, 64)
-}
-
-// median returns the middle value, or the geometric mean of the two middle values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return stats.GeometricMean(sorted[(n-1)/2 : n/2+1])
 }
 
 // Typical returns the typical figure of runs: their geometric mean or, for a latency other than the mean, the figure of

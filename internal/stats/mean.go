@@ -3,9 +3,31 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
+
+// Median returns the middle value, or the mean of the two middle values; 0 for an empty slice.
+func Median(values []float64) float64 {
+	middle := middleOf(values)
+	if len(middle) == 0 {
+		return 0
+	}
+	return (middle[0] + middle[len(middle)-1]) / 2
+}
+
+// GeometricMedian is [Median] for values that scatter by factors: of two middle values, it takes the geometric mean.
+func GeometricMedian(values []float64) float64 { return GeometricMean(middleOf(values)) }
+
+// middleOf returns the middle value, or the two middle values; none of an empty slice.
+func middleOf(values []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return nil
+	}
+	return sorted[(len(sorted)-1)/2 : len(sorted)/2+1]
+}
 
 // GeometricInterval returns the two-sided confidence interval of the geometric mean of runs: exp(z̄ ± t·s/√n)
 // of their logarithms z. R: exp(t.test(log(x))$conf.int). The interval covers variation between runs, not

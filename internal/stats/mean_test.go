@@ -44,3 +44,19 @@ func TestGeometricIntervalNeedsRuns(t *testing.T) {
 		t.Errorf("a run of 0: %v, want a ValueError", err)
 	}
 }
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values                []float64
+		arithmetic, geometric float64
+	}{
+		{[]float64{7}, 7, 7}, {[]float64{9, 1, 4}, 4, 4}, {[]float64{8, 1, 100, 2}, 5, 4},
+	} {
+		if m, g := Median(c.values), GeometricMedian(c.values); m != c.arithmetic || math.Abs(g-c.geometric) > 1e-12 {
+			t.Errorf("%v: medians %v and %v, want %v and %v", c.values, m, g, c.arithmetic, c.geometric)
+		}
+	}
+	if m := Median(nil); m != 0 {
+		t.Errorf("median of nothing: %v", m)
+	}
+}

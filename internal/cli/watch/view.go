@@ -33,7 +33,9 @@ type view struct {
 	progress, step string
 	best           string    // the best configuration so far, with its effect
 	ends           time.Time // when it is expected to end; zero if unknown
-	end            ending
+	// looks says that the object may end earlier than expected, at any look at its sessions.
+	looks bool
+	end   ending
 	// clients names the benchmark whose run is in progress, and the number of its clients; empty while no run
 	// is in progress.
 	clients live.Subject
@@ -67,7 +69,7 @@ func viewOf(o client.Object) view {
 		v.end = endResult
 	}
 	if sweep, ok := o.(*v1alpha1.CephTuningSweep); ok {
-		v.best = bestOf(sweep)
+		v.best, v.looks = bestOf(sweep), sweepspec.HasWindows(sweep.Status.Plan)
 	}
 	if v.end == endNone && v.phase == v1alpha1.ReasonRunning {
 		v.clients = clientsOf(o)
@@ -140,8 +142,7 @@ func (v view) liveLine(now time.Time) string {
 }
 
 // until says when the object is expected to end: the time of day, with the date unless it ends today. It
-// returns "" if the end is unknown or the object has ended. A session that says how long it takes to its next look may
-// end there, so its expected end is the latest.
+// returns "" if the end is unknown or the object has ended.
 func (v view) until(now time.Time) string {
 	if v.ends.IsZero() || v.end != endNone {
 		return ""
@@ -150,7 +151,7 @@ func (v view) until(now time.Time) string {
 	if moment.Format(time.DateOnly) != now.Format(time.DateOnly) {
 		layout = "Mon Jan _2 15:04"
 	}
-	if strings.Contains(v.progress, ", about ") {
+	if v.looks {
 		return "at the latest " + moment.Format(layout)
 	}
 	return "until about " + moment.Format(layout)

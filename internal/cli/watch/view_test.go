@@ -35,6 +35,7 @@ func TestLines(t *testing.T) {
 		},
 		"a session may end at its next look": {func(s *v1alpha1.CephTuningSweep) {
 			s.Status.Progress.Summary = "pair 1 of 8, about 4 min"
+			s.Status.Plan = &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved}
 		}, "08:00:00  Running          pair 1 of 8, about 4 min  best so far pg_num=4 +12.3%  at the latest 08:30  run 4, pg_num=4: measuring"},
 		"the cluster settles": {func(s *v1alpha1.CephTuningSweep) {
 			s.Status.Progress.Step = "run 4, pg_num=4: settling"

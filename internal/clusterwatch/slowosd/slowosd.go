@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
 )
 
 const (
@@ -95,7 +96,7 @@ func (p Phase) latencies() map[int]float64 {
 	}
 	latencies := map[int]float64{}
 	for id, seconds := range reported {
-		if m := median(seconds); len(seconds) >= leastSamples && m > 0 {
+		if m := stats.Median(seconds); len(seconds) >= leastSamples && m > 0 {
 			latencies[id] = m
 		}
 	}
@@ -122,35 +123,22 @@ func outliers(peers []archive.SlowOSD) []archive.SlowOSD {
 	for _, osd := range peers {
 		logs, seconds, pgs = append(logs, math.Log(osd.CommitSeconds)), append(seconds, osd.CommitSeconds), append(pgs, float64(osd.PGs))
 	}
-	middle := median(logs)
+	middle := stats.Median(logs)
 	var deviations []float64
 	for _, l := range logs {
 		deviations = append(deviations, math.Abs(l-middle))
 	}
-	scatter := max(sigmaOfMAD*median(deviations), leastScatter)
-	typical := median(seconds)
+	scatter := max(sigmaOfMAD*stats.Median(deviations), leastScatter)
+	typical := stats.Median(seconds)
 	var slow []archive.SlowOSD
 	for i, osd := range peers {
 		if (logs[i]-middle)/scatter < mostDeviations || osd.CommitSeconds-typical < leastExcessSeconds {
 			continue
 		}
-		osd.PeersSeconds, osd.Peers, osd.PeersPGs = typical, len(peers)-1, median(pgs)
+		osd.PeersSeconds, osd.Peers, osd.PeersPGs = typical, len(peers)-1, stats.Median(pgs)
 		slow = append(slow, osd)
 	}
 	return slow
-}
-
-// median returns the median; 0 for an empty slice. It does not change its argument.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
-	}
-	return (sorted[half-1] + sorted[half]) / 2
 }
 
 // Named has the slow OSDs of one valid run, by phase.
@@ -175,7 +163,7 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 	worst := map[int]v1alpha1.SlowOSD{}
 	excess := map[int]float64{}
 	for key, slow := range found {
-		seconds, peers := median(mapped(slow, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), median(mapped(slow, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
+		seconds, peers := stats.Median(mapped(slow, func(o archive.SlowOSD) float64 { return o.CommitSeconds })), stats.Median(mapped(slow, func(o archive.SlowOSD) float64 { return o.PeersSeconds }))
 		better := seconds/peers > excess[key.osd] || seconds/peers == excess[key.osd] && key.phase < worst[key.osd].Phase
 		if 2*len(slow) <= len(runs) || !better {
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/stats"
 )
 
 // reported is the maximum age of the data in Ceph's answer: OSDs report every five seconds,
@@ -49,10 +50,10 @@ func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
 	answers = slices.DeleteFunc(answers, func(io ceph.OSDIO) bool { return io == idle })
 	return archive.OSDIO{
 		ID:                       id,
-		ReadOperationsPerSecond:  median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadOperationsPerSecond })),
-		WriteOperationsPerSecond: median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteOperationsPerSecond })),
-		ReadBytesPerSecond:       median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadBytesPerSecond })),
-		WriteBytesPerSecond:      median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteBytesPerSecond })),
+		ReadOperationsPerSecond:  stats.Median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadOperationsPerSecond })),
+		WriteOperationsPerSecond: stats.Median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteOperationsPerSecond })),
+		ReadBytesPerSecond:       stats.Median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadBytesPerSecond })),
+		WriteBytesPerSecond:      stats.Median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteBytesPerSecond })),
 	}
 }
 
@@ -72,8 +73,8 @@ func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 // with unknown work.
 func compareWork(peers []archive.SlowOSD) {
 	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
-	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))
-	bytes := median(mapped(known, func(w *archive.Work) float64 { return w.BytesPerSecond }))
+	operations := stats.Median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))
+	bytes := stats.Median(mapped(known, func(w *archive.Work) float64 { return w.BytesPerSecond }))
 	for _, work := range known {
 		work.PeersOperationsPerSecond, work.PeersBytesPerSecond = operations, bytes
 	}
@@ -91,7 +92,7 @@ func relativeWork(slow []archive.SlowOSD) v1alpha1.Decimal {
 	if len(all) == 0 {
 		return ""
 	}
-	return figure.Decimal(hundredths(median(all)))
+	return figure.Decimal(hundredths(stats.Median(all)))
 }
 
 func hundredths(v float64) float64 { return math.Round(v*100) / 100 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/cephtune/cephtune/internal/stats"
 )
 
 // LeastNights is the number of nights without which there is no answer. MostNights bounds the time that an answer takes, which grows with
@@ -103,7 +105,7 @@ func Find(nights []Night) (Answer, error) {
 			}
 		}
 	}
-	night := median(gaps)
+	night := stats.Median(gaps)
 	for i := range at {
 		at[i] /= night
 	}
@@ -125,7 +127,7 @@ func noiseOf(y []float64) float64 {
 		differences[i] = math.Abs(y[i+1] - y[i])
 	}
 	const ofNormal = 0.6745 // the median of |z|
-	return median(differences) / ofNormal / math.Sqrt2
+	return stats.Median(differences) / ofNormal / math.Sqrt2
 }
 
 // pulled returns the values with outliers pulled to the limit around the median of their week.
@@ -133,15 +135,10 @@ func pulled(y []float64, sd float64) []float64 {
 	out := slices.Clone(y)
 	for i := range y {
 		begin := max(0, min(i-week/2, len(y)-week))
-		m := median(y[begin : begin+week])
+		m := stats.Median(y[begin : begin+week])
 		out[i] = min(max(y[i], m-outlier*sd), m+outlier*sd)
 	}
 	return out
-}
-
-func median(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 func (f fit) answer() Answer {

@@ -3,7 +3,6 @@ package diagnosis
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -92,10 +91,10 @@ func (f Facts) workOf(osd int, class string) string {
 			others = append(others, operations)
 		}
 	}
-	if len(others) == 0 || median(others) <= 0 {
+	if len(others) == 0 || stats.GeometricMedian(others) <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; serves %.1f times their operations", work/median(others))
+	return fmt.Sprintf("; serves %.1f times their operations", work/stats.GeometricMedian(others))
 }
 
 // beside returns the OSDs that can be compared.
@@ -114,7 +113,7 @@ func (f Facts) beside() []comparison {
 						others = append(others, other.CommitSeconds)
 					}
 				}
-				typical := median(others)
+				typical := stats.GeometricMedian(others)
 				c := byOSD[latency.ID]
 				if c == nil {
 					c = &comparison{osd: latency.ID, class: class}
@@ -169,14 +168,4 @@ func whyNotBesides(f Facts) string {
 		}
 	}
 	return fmt.Sprintf("no device class has %d OSDs that are up.", leastPeers)
-}
-
-// median returns the median of some values, which it does not change.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
-	}
-	return math.Sqrt(sorted[half-1] * sorted[half]) // Latencies and rates scatter by factors.
 }

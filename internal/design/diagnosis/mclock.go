@@ -137,7 +137,7 @@ func typicalOf(group []capacity) float64 {
 	for _, c := range group {
 		all = append(all, c.iops)
 	}
-	return median(all)
+	return stats.GeometricMedian(all)
 }
 
 // outliers returns which capacities differ from the median by leastFactor, and by more than chance explains: by a
