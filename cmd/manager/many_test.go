@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +35,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
@@ -245,7 +247,7 @@ func (m *many) measureRestart(b *testing.B) {
 func (m *many) measureList(b *testing.B) {
 	b.Helper()
 	var out strings.Builder
-	cmd := list.NewCommand("kubectl cephtune")
+	cmd := kube.Connected(func(c *kube.Connection) *cobra.Command { return list.NewCommand(c.Connect, time.Now) })
 	cmd.SetArgs([]string{"-n", benchNamespace, "--kubeconfig", apiserver.Kubeconfig(b, m.server)})
 	cmd.SetOut(&out)
 	server, began, used := m.serverCPU(b), time.Now(), cpu(b)

@@ -7,6 +7,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/results"
 )
 
 func main() {
@@ -38,11 +40,7 @@ func main() {
 // extract writes the recording of the last session in an export. It ignores earlier sessions, which exist
 // if a session was invalid, or if several sessions were planned.
 func extract(w io.Writer, path string) error {
-	all, err := manifest.All(path, nil)
-	if err != nil {
-		return err
-	}
-	object, err := manifest.Main(path, all)
+	reader, object, err := manifest.Open(path, nil)
 	if err != nil {
 		return err
 	}
@@ -50,7 +48,7 @@ func extract(w io.Writer, path string) error {
 	if !ok {
 		return fmt.Errorf("%s has no sweep", path)
 	}
-	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))
+	sessions, err := results.Sessions(context.Background(), reader, sweep)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

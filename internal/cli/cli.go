@@ -1,5 +1,4 @@
-// Package cli has the root command of cephtune. Each subcommand has a package, except that suspend and
-// resume share one.
+// Package cli has the root command of cephtune. Subcommands that do the same have one package.
 package cli
 
 import (
@@ -7,26 +6,22 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
-	"github.com/cephtune/cephtune/internal/cli/cancel"
 	"github.com/cephtune/cephtune/internal/cli/compare"
+	"github.com/cephtune/cephtune/internal/cli/control"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/export"
 	"github.com/cephtune/cephtune/internal/cli/history"
+	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/list"
-	"github.com/cephtune/cephtune/internal/cli/plan"
-	"github.com/cephtune/cephtune/internal/cli/report"
-	"github.com/cephtune/cephtune/internal/cli/restore"
+	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
-	"github.com/cephtune/cephtune/internal/cli/run"
-	"github.com/cephtune/cephtune/internal/cli/suspend"
-	"github.com/cephtune/cephtune/internal/cli/sweep"
+	"github.com/cephtune/cephtune/internal/cli/start"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
-	"github.com/cephtune/cephtune/internal/cli/versions"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 	"github.com/cephtune/cephtune/internal/version"
 )
@@ -72,7 +67,7 @@ func displayName(program string) string {
 	return name
 }
 
-// NewRoot returns the root command with the given name.
+// NewRoot returns the root command with the given name. In the examples of its subcommands, %[1]s is the command.
 func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-cephtune",
@@ -97,12 +92,34 @@ table of results, and needs no cluster.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
-	root.AddCommand(
-		run.NewCommand(name), run.NewCurveCommand(name), run.NewDiagnoseCommand(name), sweep.NewCommand(name), plan.NewCommand(name), watch.NewCommand(name), list.NewCommand(name),
-		results.NewCommand(name), report.NewCommand(name), export.NewCommand(name), compare.NewCommand(name), history.NewCommand(name), analyze.NewCommand(name),
-		cancel.NewCommand(name), restore.NewCommand(name), doctor.NewCommand(name), versions.NewCommand(name),
-	)
-	root.AddCommand(suspend.NewCommands(name)...)
+	pace := object.DefaultPace()
+	for _, newCommand := range []func(*kube.Connection) *cobra.Command{
+		func(c *kube.Connection) *cobra.Command { return start.NewRunCommand(c.Connect, c.FollowLog) },
+		func(c *kube.Connection) *cobra.Command { return start.NewCurveCommand(c.Connect, c.FollowLog) },
+		func(c *kube.Connection) *cobra.Command { return start.NewDiagnoseCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command {
+			return start.NewSweepCommand(c.Connect, c.FollowLog, start.IsTerminal)
+		},
+		func(c *kube.Connection) *cobra.Command { return start.NewPlanCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return watch.NewCommand(c.Connect, c.FollowLog) },
+		func(c *kube.Connection) *cobra.Command { return list.NewCommand(c.Connect, time.Now) },
+		func(c *kube.Connection) *cobra.Command { return results.NewCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return results.NewReportCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return results.NewExportCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return compare.NewCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return control.NewCancelCommand(c.Connect, pace) },
+		func(c *kube.Connection) *cobra.Command { return control.NewSuspendCommand(c.Connect, pace) },
+		func(c *kube.Connection) *cobra.Command { return control.NewResumeCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return control.NewRestoreCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return doctor.NewCommand(c.Connect, time.Now) },
+		func(c *kube.Connection) *cobra.Command { return doctor.NewVersionCommand(c) },
+	} {
+		root.AddCommand(kube.Connected(newCommand))
+	}
+	root.AddCommand(history.NewCommand(name), analyze.NewCommand())
+	for _, cmd := range root.Commands() {
+		cmd.Example = strings.ReplaceAll(cmd.Example, "%[1]s", name+" "+cmd.Name())
+	}
 	return root
 }
 

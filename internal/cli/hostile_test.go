@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/testing/judge"
 )
@@ -143,8 +144,11 @@ func hostileExport(t *testing.T, name, data string) string {
 		if object == nil {
 			continue // a comment
 		}
+		metadata, _ := object["metadata"].(map[string]any)
+		if labels, _ := metadata["labels"].(map[string]any); labels[archive.LabelBenchmark] != nil {
+			labels[archive.LabelBenchmark] = archive.Labels("n" + data)[archive.LabelBenchmark]
+		}
 		if object["kind"] != "ConfigMap" {
-			metadata, _ := object["metadata"].(map[string]any)
 			metadata["name"] = "n" + data
 			withData(object["status"], data)
 		}

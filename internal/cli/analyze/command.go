@@ -5,6 +5,7 @@ package analyze
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -100,8 +101,8 @@ const examples = `  # Runs before and after a change, collected in one file each
   # Five runs before and five after a change
   %[1]s --baseline old-*.json --candidate new-*.json
 
-  # Is a latency lower by more than 10%%? Runs alternated: old, new, old, new, …
-  %[1]s --metric latencyP99 --minimum-effect 10%% --paired \
+  # Is a latency lower by more than 10%? Runs alternated: old, new, old, new, …
+  %[1]s --metric latencyP99 --minimum-effect 10% --paired \
     --baseline old1.json,old2.json,old3.json --candidate new1.json,new2.json,new3.json
 
   # Which depth suits this pool? The depth is meant to differ
@@ -115,14 +116,14 @@ const examples = `  # Runs before and after a change, collected in one file each
   %[1]s --table results.csv --configuration config --value iops --block session \
     --baseline default --where pattern=randread`
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
+// NewCommand returns the subcommand.
+func NewCommand() *cobra.Command {
 	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
 	cmd := &cobra.Command{
 		Use:     "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
 		Short:   "Compare benchmark outputs or a table of results, offline",
 		Long:    longHelp,
-		Example: fmt.Sprintf(examples, program+" analyze"),
+		Example: examples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.metricGiven = cmd.Flags().Changed("metric")
@@ -132,7 +133,7 @@ func NewCommand(program string) *cobra.Command {
 			if err := o.checkMisplaced(cmd.Flags().Changed); err != nil {
 				return err
 			}
-			return o.run(cmd.OutOrStdout())
+			return o.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 	o.addFlags(cmd)
@@ -174,7 +175,7 @@ func directions() []string { return []string{total, "read", "write", "trim", "mi
 
 func outputs() []string { return []string{"table", "json", "yaml", "markdown"} }
 
-func (o *options) run(stdout io.Writer) error {
+func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (o *options) run(stdout io.Writer) error {
 	}
 	if o.summarised {
 		if o.exported {
-			return o.replay(o.baseline[0], stdout)
+			return o.replay(ctx, o.baseline[0], stdout)
 		}
 		return o.summarise(stdout)
 	}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/figure"
@@ -80,12 +81,8 @@ const headBytes = 64 << 10
 func head(data []byte) []byte { return data[:min(len(data), headBytes)] }
 
 // replay judges the sessions of an exported sweep again.
-func (o *options) replay(path string, w io.Writer) error {
-	all, err := manifest.All(path, nil)
-	if err != nil {
-		return err
-	}
-	main, err := manifest.Main(path, all)
+func (o *options) replay(ctx context.Context, path string, w io.Writer) error {
+	reader, main, err := manifest.Open(path, nil)
 	if err != nil {
 		return err
 	}
@@ -93,7 +90,7 @@ func (o *options) replay(path string, w io.Writer) error {
 	if !ok || !sweepspec.HasWindows(sweep.Status.Plan) {
 		return fmt.Errorf("%s: only a CephTuningSweep with the design Interleaved can be judged again from its export; for others, see kubectl cephtune report -f %s", path, path)
 	}
-	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))
+	sessions, err := results.Sessions(ctx, reader, sweep)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -19,7 +19,7 @@ const exported = "../testdata/exports/message-cap.yaml"
 
 func analyzed(t *testing.T, line string) clitest.Outcome {
 	t.Helper()
-	return clitest.Execute(t, analyze.NewCommand("kubectl cephtune"), line, "")
+	return clitest.Execute(t, analyze.NewCommand(), line, "")
 }
 
 // edited returns the export with a change.

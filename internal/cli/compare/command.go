@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +17,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
-
-// timeout bounds all requests together; --request-timeout bounds each request.
-const timeout = 2 * time.Minute
 
 const longHelp = `Compare two CephBenchmarks, or two runs of one. It shows whether they can be compared, and by
 how much each figure of each phase differs.
@@ -67,13 +63,13 @@ const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=osds --expect "config osd osd_memory_target"
 
   # A gate: no slower than the reference
-  %[1]s reference nightly -n cephtune-bench --max-regression 10%% --metric bandwidth,p99
+  %[1]s reference nightly -n cephtune-bench --max-regression 10% --metric bandwidth,p99
 
   # A gate on an exported reference, for example of another cluster
-  %[1]s reference.yaml nightly -n cephtune-bench --max-regression 10%% --expect-difference=cluster
+  %[1]s reference.yaml nightly -n cephtune-bench --max-regression 10% --expect-difference=cluster
 
   # Two files, without a cluster
-  %[1]s reference.yaml nightly.yaml --max-regression 10%%
+  %[1]s reference.yaml nightly.yaml --max-regression 10%
 
   # Two benchmarks
   %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds
@@ -105,27 +101,21 @@ type argument struct {
 	number int32 // of a run; 0 for all valid runs
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
-}
-
-func newCommand(program string, connect object.Connect) *cobra.Command {
+// NewCommand returns the subcommand.
+func NewCommand(connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "compare A B",
 		Short:             "Compare two benchmarks, or two runs of one",
 		Long:              fmt.Sprintf(longHelp, kindsHelp()),
-		Example:           fmt.Sprintf(examples, program+" compare"),
+		Example:           examples,
 		ValidArgsFunction: completion(connect),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
 			return o.run(ctx, reader{connect: connect, stdin: cmd.InOrStdin()}, cmd.OutOrStdout())
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of expected differences, separated by commas: "+strings.Join(kindNames(), ", "))

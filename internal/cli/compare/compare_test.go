@@ -170,7 +170,7 @@ func TestGolden(t *testing.T) {
 		"usage an empty expected thing": "nightly weekly --expect=",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), line, "")
+			got := clitest.Execute(t, NewCommand(clitest.Connecting(world(t))), line, "")
 			clitest.Golden(t, name, "$ compare "+line+"\n"+got.String(), *update)
 		})
 	}
@@ -179,7 +179,7 @@ func TestGolden(t *testing.T) {
 // TestTheIntervalIsWelchs computes what R's t.test(log(b), log(a)) does, for three runs each. It does
 // not compute the quantile, but compares it with a table.
 func TestTheIntervalIsWelchs(t *testing.T) {
-	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
+	got := clitest.Execute(t, NewCommand(clitest.Connecting(world(t))), "nightly weekly -o json", "")
 	var found comparison
 	if err := json.Unmarshal([]byte(got.Stdout), &found); err != nil || got.Err != nil {
 		t.Fatal(err, got.Err)
@@ -255,7 +255,7 @@ func TestInitialStatesAreToldApart(t *testing.T) {
 }
 
 func TestTheLongestOperationHasNoRatio(t *testing.T) {
-	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
+	got := clitest.Execute(t, NewCommand(clitest.Connecting(world(t))), "nightly weekly -o json", "")
 	if got.Err != nil || strings.Contains(got.Stdout, "LatencyMax") || !strings.Contains(got.Stdout, "LatencyP99") {
 		t.Errorf("%v\n%s", got.Err, got.Stdout)
 	}

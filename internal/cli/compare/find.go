@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -41,72 +42,60 @@ type reader struct {
 
 // find reads a side. If all is true, it also reads all executions that are kept.
 func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) {
-	read := r.object
-	if arg.file {
-		read = r.exported
-	}
-	s, maps, err := read(ctx, arg, all)
+	source, b, err := r.open(ctx, arg)
 	if err != nil {
 		return side{}, err
 	}
-	if all {
-		s.executions = maps
-		maps = latestComplete(s.benchmark, maps)
+	s := side{name: arg.typed, file: arg.file, benchmark: b}
+	var maps []corev1.ConfigMap
+	if all || arg.file {
+		s.executions, err = results.KeptExecutions(ctx, source, b)
 	}
-	if s.runs, err = results.Read(s.benchmark, maps); err != nil {
+	switch {
+	case err != nil:
+		return side{}, err
+	case arg.file && len(s.executions) == 0:
+		return side{}, fmt.Errorf("%s has no results: write it with \"kubectl cephtune export cephbenchmark/%s\"", arg.name, b.Name)
+	case all:
+		maps = latestComplete(b, s.executions)
+	default:
+		s.executions = nil
+		if maps, err = results.Kept(ctx, source, b, arg.runID); err != nil {
+			return side{}, err
+		}
+	}
+	if s.runs, err = results.Read(b, maps); err != nil {
 		return side{}, err
 	}
 	return s, s.choose(arg)
 }
 
-// object reads a benchmark and the results of one execution, or of all executions, from a cluster.
-func (r reader) object(ctx context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
-	source, o, err := object.Open(ctx, r.connect, object.Benchmark(), arg.name)
-	if err != nil {
-		return side{}, nil, err
-	}
-	b, ok := o.(*v1alpha1.CephBenchmark)
-	if !ok {
-		return side{}, nil, fmt.Errorf("got a %T", o)
-	}
-	var maps []corev1.ConfigMap
-	if all {
-		maps, err = results.KeptExecutions(ctx, source, b)
+// open reads a benchmark, and returns a reader of its results.
+func (r reader) open(ctx context.Context, arg argument) (source client.Reader, b *v1alpha1.CephBenchmark, err error) {
+	var found client.Object
+	if arg.file {
+		source, found, err = manifest.Open(arg.name, r.stdin)
 	} else {
-		maps, err = results.Kept(ctx, source, b, arg.runID)
+		source, found, err = object.Open(ctx, r.connect, object.Benchmark(), arg.name)
 	}
-	return side{name: arg.typed, benchmark: b}, maps, err
-}
-
-// exported reads a benchmark and its results from a file.
-func (r reader) exported(_ context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
-	objects, err := manifest.All(arg.name, r.stdin)
 	if err != nil {
-		return side{}, nil, err
+		return nil, nil, err
 	}
-	main, err := manifest.Main(arg.name, objects)
-	if err != nil {
-		return side{}, nil, err
-	}
-	b, ok := main.(*v1alpha1.CephBenchmark)
+	b, ok := found.(*v1alpha1.CephBenchmark)
 	if !ok {
-		return side{}, nil, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg.typed)
+		return nil, nil, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg.typed)
 	}
-	maps := slices.DeleteFunc(manifest.ConfigMaps(objects), func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, b) })
-	if len(maps) == 0 {
-		return side{}, nil, fmt.Errorf("%s has no results: write it with \"kubectl cephtune export cephbenchmark/%s\"", arg.name, b.Name)
-	}
-	if !all {
-		maps = results.InExecution(b, arg.runID, maps)
-	}
-	return side{name: arg.typed, file: true, benchmark: b}, maps, nil
+	return source, b, nil
 }
 
 // latestComplete returns the results of one execution. It prefers the execution in status if that is
 // complete and kept, and then the latest other execution. If no other execution is kept, it returns the
 // results of the execution in status.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
-	current := results.InExecution(b, "", maps)
+	of := func(execution string) []corev1.ConfigMap {
+		return slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelExecution] != execution })
+	}
+	current := of(archive.Execution(b))
 	if reference.Complete(b) && len(current) > 0 {
 		return current
 	}
@@ -120,9 +109,7 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 	if latest == nil {
 		return current
 	}
-	return slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool {
-		return cm.Labels[archive.LabelExecution] != latest.Labels[archive.LabelExecution]
-	})
+	return of(latest.Labels[archive.LabelExecution])
 }
 
 // choose removes the runs that are not compared: all others if the command line names one run, and

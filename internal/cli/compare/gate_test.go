@@ -111,7 +111,7 @@ func TestGate(t *testing.T) {
 		"not a file's run":       {offline, references + ":x " + good, exit.Usage, "want the number of a run after the colon"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := clitest.Execute(t, newCommand("kubectl cephtune", c.connect), c.line, "")
+			got := clitest.Execute(t, NewCommand(c.connect), c.line, "")
 			if got.Code() != c.code || !strings.Contains(strings.Join(strings.Fields(got.String()), " "), c.want) {
 				t.Errorf("exit code %d, want %d and %q:\n%s", got.Code(), c.code, c.want, got)
 			}
@@ -125,7 +125,7 @@ func TestGateOnStandardInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, onDays(t, "good", true, 100)...))), "- good --max-regression 15%", string(text))
+	got := clitest.Execute(t, NewCommand(clitest.Connecting(clitest.Holding(t, onDays(t, "good", true, 100)...))), "- good --max-regression 15%", string(text))
 	if got.Err != nil || !strings.Contains(got.Stdout, "3 days of -") {
 		t.Errorf("%s", got)
 	}

@@ -1,5 +1,5 @@
-// Package doctor is the subcommand that examines an installation. For most problems, it prints a
-// command, or another action, that fixes the problem.
+// Package doctor has the subcommands about an installation: doctor examines it and prints, for most problems, a
+// command or another action that fixes the problem; version shows the installed versions.
 package doctor
 
 import (
@@ -19,9 +19,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
-
-// timeout bounds all requests together; --request-timeout bounds each request.
-const timeout = 2 * time.Minute
 
 const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
 its config, your rights in the namespace, the Ceph clusters in the config, their health and
@@ -46,29 +43,21 @@ type options struct {
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
-		return newCommand(program, connection.Connect, time.Now)
-	})
-}
-
-func newCommand(program string, connect object.Connect, now func() time.Time) *cobra.Command {
+// NewCommand returns the subcommand.
+func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "doctor",
 		Short:             "Check an installation: what is wrong, and how to fix it",
 		Long:              longHelp,
-		Example:           fmt.Sprintf(examples, program+" doctor"),
+		Example:           examples,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return exit.UsageErrorf("unexpected argument %q", args[0])
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
 			return o.run(ctx, connect, now(), cmd.OutOrStdout())
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.operator, "operator-namespace", kube.OperatorNamespace, "namespace of the operator")

@@ -310,7 +310,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := allowing(clitest.Holding(t, c.objects...), c.allowed, c.refused)
-			cmd := newCommand("kubectl cephtune", clitest.Connecting(cluster), func() time.Time { return clitest.Morning(90) })
+			cmd := NewCommand(clitest.Connecting(cluster), func() time.Time { return clitest.Morning(90) })
 			clitest.Golden(t, name, clitest.Execute(t, cmd, "", "").String(), *update)
 		})
 	}
@@ -324,7 +324,7 @@ func TestNobodyAnswers(t *testing.T) {
 			return errors.New("connection refused")
 		},
 	})
-	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(silent), time.Now), "", "")
+	got := clitest.Execute(t, NewCommand(clitest.Connecting(silent), time.Now), "", "")
 	if got.Code() != 1 || got.Stdout != "" || !strings.Contains(got.Err.Error(), "choose another --context: connection refused") {
 		t.Errorf("got %+v", got)
 	}
@@ -333,13 +333,13 @@ func TestNobodyAnswers(t *testing.T) {
 func TestOutputAndExitCodesForScripts(t *testing.T) {
 	cluster := allowing(clitest.Holding(t), everything, nothing)
 	for line, want := range map[string]string{"-o json": `"state": "wrong"`, "-o yaml": "state: wrong", "--operator-namespace other": "There is no operator in namespace other."} {
-		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster), time.Now), line, "")
+		got := clitest.Execute(t, NewCommand(clitest.Connecting(cluster), time.Now), line, "")
 		if got.Code() != 1 || !strings.Contains(got.Stdout, want) {
 			t.Errorf("%s: %v, no %s in\n%s", line, got.Err, want, got.Stdout)
 		}
 	}
 	for _, line := range []string{"-o wide", "everything"} {
-		if got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster), time.Now), line, ""); got.Code() != 2 {
+		if got := clitest.Execute(t, NewCommand(clitest.Connecting(cluster), time.Now), line, ""); got.Code() != 2 {
 			t.Errorf("%s: %v", line, got.Err)
 		}
 	}
@@ -356,7 +356,7 @@ func TestARealAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), time.Now), "", "")
+	got := clitest.Execute(t, NewCommand(clitest.Connecting(c), time.Now), "", "")
 	for _, want := range []string{
 		"ok       CRD CephTuningSweep", "ok       CRD CephBenchmark", "wrong    Operator", "ok       Your rights in cephtune-bench",
 		"ok       Journals", "ok       Locks", "The Prometheus operator is not installed", "1 of",

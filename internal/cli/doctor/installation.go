@@ -38,23 +38,27 @@ func (e *examination) crds(ctx context.Context) {
 
 func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceDefinition) {
 	topic := "CRD " + kind.Name
-	var served []string
-	for _, v := range crd.Spec.Versions {
-		if v.Served {
-			served = append(served, v.Name)
-		}
-	}
 	established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 	})
 	switch want := v1alpha1.GroupVersion.Version; {
-	case !slices.Contains(served, want):
-		e.found(topic, Wrong, fmt.Sprintf("It has the versions %s, but this program knows %s.", strings.Join(served, ", "), want), "install CRDs, operator and this program of one release")
+	case !slices.Contains(served(crd), want):
+		e.found(topic, Wrong, fmt.Sprintf("It has the versions %s, but this program knows %s.", strings.Join(served(crd), ", "), want), "install CRDs, operator and this program of one release")
 	case !established:
 		e.found(topic, Wrong, "The API server has not established it.", "kubectl describe crd "+crd.Name)
 	default:
 		e.found(topic, OK, "It is installed, in version "+want+".", "")
 	}
+}
+
+// served returns the names of the versions that the API server serves.
+func served(crd *apiextensionsv1.CustomResourceDefinition) (names []string) {
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // deployment examines the operator's Deployment. It returns the first one if several exist, and nil if

@@ -9,14 +9,13 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -56,9 +55,9 @@ func (e *examination) journals(ctx context.Context) {
 func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	topic := "Journal of " + j.FSID
 	restore := fmt.Sprintf("kubectl cephtune restore %s -n %s", j.Sweep.Name, j.Sweep.Namespace)
-	sweep := &v1alpha1.CephTuningSweep{}
-	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
-	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
+	sweep, err := object.Same(ctx, e.client, object.Sweep(), client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, types.UID(j.Sweep.UID))
+	switch {
+	case err == nil && sweep == nil:
 		e.found(topic, Wrong, fmt.Sprintf("The changes of the deleted sweep %s are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.",
 			j.Sweep), restore)
 	case err != nil:
@@ -143,12 +142,8 @@ func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
 	if !known {
 		return false, nil
 	}
-	o := kind.New()
-	err := e.client.Get(ctx, client.ObjectKey{Namespace: parts[1], Name: parts[2]}, o)
-	if apierrors.IsNotFound(err) || err == nil && string(o.GetUID()) != parts[3] {
-		return true, nil
-	}
-	return false, err
+	o, err := object.Same(ctx, e.client, kind, client.ObjectKey{Namespace: parts[1], Name: parts[2]}, types.UID(parts[3]))
+	return err == nil && o == nil, err
 }
 
 // monitoring examines the objects for Prometheus and Grafana. Both can be set up in other ways,

@@ -1,8 +1,10 @@
 package kube
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,18 @@ func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 	cmd.Flags().SortFlags = false // The help has the flags in the order in which the command adds them.
 	connection.AddFlags(cmd)
 	return cmd
+}
+
+// Timeout bounds all requests of a command that does not wait for the operator; --request-timeout bounds each request.
+const Timeout = 2 * time.Minute
+
+// Briefly returns the RunE of a command whose requests together take at most Timeout.
+func Briefly(run func(ctx context.Context, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, cancel := context.WithTimeout(cmd.Context(), Timeout)
+		defer cancel()
+		return run(ctx, cmd, args)
+	}
 }
 
 // CompleteFlag gives a flag of a command its completions.

@@ -27,9 +27,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each request.
-const timeout = 2 * time.Minute
-
 // pageSize is the number of objects in one answer, as in kubectl get. An API server must answer within a minute, and a busy one
 // takes longer for 10,000.
 const pageSize = 500
@@ -63,30 +60,22 @@ type options struct {
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
-		return newCommand(program, connection.Connect, time.Now)
-	})
-}
-
-func newCommand(program string, connect object.Connect, now func() time.Time) *cobra.Command {
+// NewCommand returns the subcommand.
+func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:       "list [benchmarks | sweeps]",
 		Aliases:   []string{"ls"},
 		Short:     "List benchmarks and sweeps, and their outcomes",
 		Long:      longHelp,
-		Example:   fmt.Sprintf(examples, program+" list"),
+		Example:   examples,
 		ValidArgs: []string{"benchmarks", "sweeps"},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
 			return o.run(ctx, connect, now(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "list those of all namespaces")

@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := func() time.Time { return clitest.Morning(90) }
-			cmd := newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, objects(t)...)), now)
+			cmd := NewCommand(clitest.Connecting(clitest.Holding(t, objects(t)...)), now)
 			clitest.Golden(t, name, "$ list "+line+"\n"+clitest.Execute(t, cmd, line, "").String(), *update)
 		})
 	}
@@ -74,7 +74,7 @@ func TestCRDsOfAnEarlierVersion(t *testing.T) {
 			return err
 		},
 	})
-	cmd := newCommand("kubectl cephtune", clitest.Connecting(c), func() time.Time { return clitest.Morning(90) })
+	cmd := NewCommand(clitest.Connecting(c), func() time.Time { return clitest.Morning(90) })
 	clitest.Golden(t, "all namespaces", "$ list -A\n"+clitest.Execute(t, cmd, "-A", "").String(), false)
 }
 
@@ -106,8 +106,8 @@ func TestAnAPIServer(t *testing.T) {
 	}
 	now := func() time.Time { return stored[0].GetCreationTimestamp().Add(90 * time.Minute) }
 	for _, line := range []string{"", "-A", "sweeps -A", "-l team=storage"} {
-		want := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, stored...)), now), line, "")
-		cmd := kube.Connected(func(c *kube.Connection) *cobra.Command { return newCommand("kubectl cephtune", c.Connect, now) })
+		want := clitest.Execute(t, NewCommand(clitest.Connecting(clitest.Holding(t, stored...)), now), line, "")
+		cmd := kube.Connected(func(c *kube.Connection) *cobra.Command { return NewCommand(c.Connect, now) })
 		got := clitest.Execute(t, cmd, line+" -n "+clitest.Namespace+" --kubeconfig "+apiserver.Kubeconfig(t, server), "")
 		if diff := cmp.Diff(want.String(), got.String()); diff != "" {
 			t.Errorf("list %s (-fake +API server):\n%s", line, diff)
@@ -116,7 +116,7 @@ func TestAnAPIServer(t *testing.T) {
 }
 
 func TestJSONIsOneListOfBothKinds(t *testing.T) {
-	cmd := newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, objects(t)...)), time.Now)
+	cmd := NewCommand(clitest.Connecting(clitest.Holding(t, objects(t)...)), time.Now)
 	got := clitest.Execute(t, cmd, "-A -o json", "")
 	for _, want := range []string{`"kind": "List"`, `"kind": "CephBenchmark"`, `"kind": "CephTuningSweep"`, `"name": "fresh"`} {
 		if got.Err != nil || !strings.Contains(got.Stdout, want) {

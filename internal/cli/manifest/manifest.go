@@ -4,12 +4,14 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -17,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
@@ -35,23 +38,57 @@ func One(path string, stdin io.Reader) (client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Only(path, all)
+	return only(path, all)
 }
 
-// Main returns the only sweep of a file, and ignores the benchmarks of its runs. If the file has no
-// sweep, Main returns the only benchmark.
-func Main(path string, all []client.Object) (client.Object, error) {
-	sweeps := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool {
+// Open reads a file, as [object.Open] reads a cluster: it returns a reader of the file's objects, and its only sweep or,
+// without a sweep, its only benchmark. The benchmarks of a sweep's trials do not count.
+func Open(path string, stdin io.Reader) (client.Reader, client.Object, error) {
+	all, err := All(path, stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	main := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool {
 		return object.StateOf(o).Kind.Name != object.Sweep().Name
 	})
-	if len(sweeps) > 0 {
-		return Only(path, sweeps)
+	if len(main) == 0 {
+		main = all
 	}
-	return Only(path, all)
+	found, err := only(path, main)
+	return file(all), found, err
 }
 
-// Only returns the only benchmark or sweep among the objects of a file.
-func Only(path string, all []client.Object) (client.Object, error) {
+// file reads the objects of a file as if they were in a cluster. It knows the kinds that hold results.
+type file []client.Object
+
+// Get implements client.Reader.
+func (f file) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return fmt.Errorf("a file has no %s", key)
+}
+
+// List implements client.Reader.
+func (f file) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	chosen := (&client.ListOptions{}).ApplyOptions(options)
+	for _, o := range f {
+		if o.GetNamespace() != chosen.Namespace || chosen.LabelSelector != nil && !chosen.LabelSelector.Matches(labels.Set(o.GetLabels())) {
+			continue
+		}
+		switch list := list.(type) {
+		case *corev1.ConfigMapList:
+			if cm, ok := o.(*corev1.ConfigMap); ok {
+				list.Items = append(list.Items, *cm)
+			}
+		case *v1alpha1.CephBenchmarkList:
+			if b, ok := o.(*v1alpha1.CephBenchmark); ok {
+				list.Items = append(list.Items, *b)
+			}
+		}
+	}
+	return nil
+}
+
+// only returns the only benchmark or sweep among the objects of a file.
+func only(path string, all []client.Object) (client.Object, error) {
 	var found client.Object
 	for _, o := range all {
 		if object.StateOf(o).Kind.Name == "" {
@@ -66,17 +103,6 @@ func Only(path string, all []client.Object) (client.Object, error) {
 		return nil, fmt.Errorf("%s has no CephBenchmark and no CephTuningSweep", wholefile.Name(path))
 	}
 	return found, nil
-}
-
-// ConfigMaps returns the ConfigMaps of a file. In an export, they hold the results.
-func ConfigMaps(all []client.Object) []corev1.ConfigMap {
-	var maps []corev1.ConfigMap
-	for _, o := range all {
-		if cm, ok := o.(*corev1.ConfigMap); ok {
-			maps = append(maps, *cm)
-		}
-	}
-	return maps
 }
 
 // All reads every object of a file. The file may have several documents, and Lists as kubectl writes

@@ -69,7 +69,7 @@ func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()
 	for {
-		now, err := fetch(ctx, reader, kind, key, uid)
+		now, err := Same(ctx, reader, kind, key, uid)
 		switch {
 		case ctx.Err() != nil:
 			return Early(ctx)
@@ -89,8 +89,8 @@ func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace
 	}
 }
 
-// fetch returns nil if the object no longer exists, or if its UID has changed.
-func fetch(ctx context.Context, reader client.Reader, kind Kind, key client.ObjectKey, uid types.UID) (client.Object, error) {
+// Same reads the object with a UID. It returns nil if the object no longer exists, or if another one has its name.
+func Same(ctx context.Context, reader client.Reader, kind Kind, key client.ObjectKey, uid types.UID) (client.Object, error) {
 	o := kind.New()
 	err := reader.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) || err == nil && o.GetUID() != uid {

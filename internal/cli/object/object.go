@@ -144,6 +144,11 @@ func Open(ctx context.Context, connect Connect, kind Kind, name string) (client.
 	return c, found, err
 }
 
+// Subject returns the kind, the namespace and the name of an object, for messages.
+func Subject(o client.Object) string {
+	return StateOf(o).Kind.Name + " " + client.ObjectKeyFromObject(o).String()
+}
+
 // Missing returns a message that an object does not exist, and what to do. An empty kind stands for both.
 func Missing(kind Kind, key client.ObjectKey) string {
 	name := cmp.Or(kind.Name, Sweep().Name+" or "+Benchmark().Name)

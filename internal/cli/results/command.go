@@ -1,5 +1,6 @@
-// Package results is the subcommand that shows the measurements of a CephBenchmark, from the
-// ConfigMaps of its results, and those of a CephTuningSweep, from its status.
+// Package results has the subcommands about what was measured: results shows the measurements of a CephBenchmark,
+// from the ConfigMaps of its results, and those of a CephTuningSweep, from its status; report makes a report of
+// either, and export writes it into a file. They share one reader, of a cluster or of such a file.
 package results
 
 import (
@@ -7,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,9 +19,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 )
-
-// timeout bounds all requests together; --request-timeout bounds each request.
-const timeout = 2 * time.Minute
 
 const longHelp = `Show what a CephBenchmark measured: the figures of each phase, for all valid runs together and
 for each run, with notes on how to read them.
@@ -57,31 +54,26 @@ type options struct {
 	output string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
-}
-
-func newCommand(program string, connect object.Connect) *cobra.Command {
+// NewCommand returns the subcommand.
+func NewCommand(connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "results [cephbenchmark/ | cephsweep/]NAME",
 		Short:   "Show what a benchmark or a sweep measured",
 		Long:    longHelp,
-		Example: fmt.Sprintf(examples, program+" results"),
+		Example: examples,
 
 		ValidArgsFunction: object.Complete(connect, 1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			var err error
 			if o.kind, o.name, err = object.Parse(args); err != nil {
 				return err
 			}
 			if err := o.check(cmd.Flags().Changed("run"), cmd.Flags().Changed("output")); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
 			return o.show(ctx, connect, cmd.OutOrStdout())
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "csv")
@@ -170,7 +162,7 @@ func (o *options) showSweep(s *v1alpha1.CephTuningSweep, w io.Writer) error {
 // Write shows the measurements of a CephBenchmark's latest run ID, as the subcommand does without
 // flags.
 func Write(ctx context.Context, reader client.Reader, b *v1alpha1.CephBenchmark, w io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, kube.Timeout)
 	defer cancel()
 	f, err := (&options{}).find(ctx, reader, b)
 	if err != nil {

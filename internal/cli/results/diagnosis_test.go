@@ -31,7 +31,7 @@ func TestResultsOfADiagnosis(t *testing.T) {
 		"figures":         {done, "nightly -o csv", "is a diagnosis", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(clitest.Holding(t, tc.benchmark.DeepCopy()))), "cephbenchmark/"+tc.line, "")
+			got := clitest.Execute(t, NewCommand(clitest.Connecting(clitest.Holding(t, tc.benchmark.DeepCopy()))), "cephbenchmark/"+tc.line, "")
 			if got.Code() != tc.code || !strings.Contains(got.String(), tc.want) || strings.Contains(got.String(), "\x1b") {
 				t.Errorf("exit code %d: %s", got.Code(), got.String())
 			}

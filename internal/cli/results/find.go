@@ -53,10 +53,9 @@ func (o *options) find(ctx context.Context, reader client.Reader, benchmark *v1a
 	return f, nil
 }
 
-// Runs returns the kept runs of a benchmark, sorted by number. They are from the execution in status or,
-// with a run ID, from the latest execution of that ID. The list may be empty.
-func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]*archive.Run, error) {
-	maps, err := Kept(ctx, reader, benchmark, runID)
+// Runs returns the kept runs of the execution in status, sorted by number. The list may be empty.
+func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]*archive.Run, error) {
+	maps, err := Kept(ctx, reader, benchmark, "")
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +93,15 @@ func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephT
 	return all, nil
 }
 
+// Sessions returns the sessions that SessionsOf finds.
+func Sessions(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]*archive.SwitchedSession, error) {
+	maps, err := SessionsOf(ctx, reader, sweep)
+	if err != nil {
+		return nil, err
+	}
+	return archive.SessionsIn(sweep, maps)
+}
+
 // Kept returns the ConfigMaps of one execution: the execution in status or, with a run ID, the latest execution of that ID.
 func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]corev1.ConfigMap, error) {
 	labels := archive.Labels(benchmark.Name)
@@ -109,16 +117,6 @@ func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 // KeptExecutions returns the ConfigMaps with the runs of all executions that are kept.
 func KeptExecutions(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
 	return listMaps(ctx, reader, benchmark, archive.Labels(benchmark.Name))
-}
-
-// InExecution returns those of the given ConfigMaps that belong to one execution: the execution in status or,
-// with a run ID, the latest execution of that ID.
-func InExecution(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.ConfigMap) []corev1.ConfigMap {
-	label, value := archive.LabelExecution, archive.Execution(benchmark)
-	if runID != "" {
-		label, value = archive.LabelRunID, runID
-	}
-	return latestExecution(slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[label] != value }))
 }
 
 // Read reads a benchmark's runs in ConfigMaps, sorted by number. It leaves out a ConfigMap of the execution in status that

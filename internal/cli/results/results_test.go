@@ -171,7 +171,7 @@ func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client
 
 // reading returns the command for a cluster.
 func reading(from client.WithWatch) *cobra.Command {
-	return newCommand("kubectl cephtune", func() (client.WithWatch, string, error) { return from, "bench", nil })
+	return NewCommand(func() (client.WithWatch, string, error) { return from, "bench", nil })
 }
 
 func TestGolden(t *testing.T) {
@@ -293,13 +293,6 @@ func TestTheBackgroundIsNoted(t *testing.T) {
 	want := string(name) + ": meanwhile, the background load did 498 IOPS in run 1, 20 IOPS in run 2"
 	if !slices.Contains(all, want) {
 		t.Errorf("no %q in\n%s", want, strings.Join(all, "\n"))
-	}
-}
-
-func TestEveryOutputIsCompletedAndHelped(t *testing.T) {
-	help := clitest.Execute(t, reading(nil), "--help", "")
-	if help.Err != nil || !strings.Contains(help.Stdout, "kubectl cephtune results nightly") {
-		t.Error(help)
 	}
 }
 

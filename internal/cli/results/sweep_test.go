@@ -58,7 +58,7 @@ func TestResultsOfASweep(t *testing.T) {
 	fresh.Name, fresh.Status = "fresh", v1alpha1.CephTuningSweepStatus{}
 	c := clitest.Holding(t, switched(), fresh)
 	run := func(line string) clitest.Outcome {
-		return clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+		return clitest.Execute(t, NewCommand(clitest.Connecting(c)), line, "")
 	}
 	got := run("mclock")
 	t.Log(got.Stdout)

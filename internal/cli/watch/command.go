@@ -76,20 +76,18 @@ type surroundings struct {
 	pace pace
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
-		return newCommand(program, surroundings{connect: connection.Connect, logs: connection.FollowLog, now: time.Now, pace: defaultPace()})
-	})
+// NewCommand returns the subcommand.
+func NewCommand(connect cli.Connect, logs live.Logs) *cobra.Command {
+	return newCommand(surroundings{connect: connect, logs: logs, now: time.Now, pace: defaultPace()})
 }
 
-func newCommand(program string, with surroundings) *cobra.Command {
+func newCommand(with surroundings) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "watch ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:   "Follow a sweep or a benchmark to its end, and print its outcome",
 		Long:    longHelp,
-		Example: fmt.Sprintf(examples, program+" watch"),
+		Example: examples,
 
 		ValidArgsFunction: cli.Complete(with.connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,7 +154,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 		t.Run(user, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			cmd := NewCommand("kubectl cephtune")
+			cmd := kube.Connected(func(c *kube.Connection) *cobra.Command { return NewCommand(c.Connect, c.FollowLog) })
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			cmd.SetArgs([]string{"cephbenchmark/" + b.Name, "-n", clitest.Namespace, "--kubeconfig", kubeconfig, "--as", user})
 			lines := &log{}

@@ -118,7 +118,7 @@ func unschedulable(t testing.TB) *v1alpha1.CephBenchmark {
 
 // watching returns the command for a cluster, at eight o'clock.
 func watching(c client.WithWatch, p pace) *cobra.Command {
-	return newCommand("kubectl cephtune", surroundings{
+	return newCommand(surroundings{
 		connect: clitest.Connecting(c), now: func() time.Time { return clitest.Morning(120) }, pace: p,
 	})
 }

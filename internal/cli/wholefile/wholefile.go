@@ -67,6 +67,15 @@ func open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
+// Save writes a file or, if the path is empty, out.
+func Save(path string, out io.Writer, text []byte) error {
+	if path == "" {
+		_, err := out.Write(text)
+		return err
+	}
+	return Write(path, text)
+}
+
 // Write writes a temporary file in the same folder, and renames it. If it fails, the existing file is
 // unchanged. A file that is not a regular file, such as a pipe, cannot be replaced, so Write writes
 // into it. A link to an existing file stays a link.

@@ -1,0 +1,153 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/object"
+)
+
+const cancelHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until its objects are removed
+and its changes to Ceph are restored. Its results are deleted with it.
+
+Meanwhile, lines say what the operator waits for. Merging PGs takes time, and so does a Ceph cluster
+that does not answer. After an interrupt or the end of --timeout, the operator continues the restore.
+
+It does not delete a sweep or benchmark that has ended, because that has results and no longer
+changes anything. But it deletes a sweep that has ended and still has settings to restore.
+
+Exit codes: 0 it is deleted, and Ceph is restored; 1 error; 2 wrong usage; 3 it was not deleted
+within --timeout, or something in Ceph is not restored: settings that something else changed,
+settings whose restore was abandoned, or OSDs that were not restarted; 130 you have interrupted
+this command.`
+
+const cancelExamples = `  # A sweep
+  %[1]s pg-num -n cephtune-bench
+
+  # A benchmark, for ten minutes at most
+  %[1]s cephbenchmark/nightly -n cephtune-bench --timeout 10m`
+
+// NewCancelCommand returns the subcommand that ends an object, and waits until everything is restored.
+func NewCancelCommand(connect object.Connect, pace object.Pace) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:               "cancel ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
+		Short:             "End a sweep or a benchmark, and wait until everything is restored",
+		Long:              cancelHelp,
+		Example:           cancelExamples,
+		ValidArgsFunction: object.Complete(connect, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, name, err := object.Parse(args)
+			switch {
+			case err != nil:
+				return err
+			case timeout < 0:
+				return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", timeout)
+			}
+			ctx, stop := object.Bounded(cmd.Context(), timeout)
+			defer stop()
+			c, found, err := object.Open(ctx, connect, kind, name)
+			if err != nil {
+				return err
+			}
+			return cancel(ctx, c, found, pace, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Hour, "how long to wait for its removal, such as 10m; 0 is without limit")
+	return cmd
+}
+
+// cancel deletes an object, unless it has ended, and waits for its removal.
+func cancel(ctx context.Context, c client.Client, found client.Object, pace object.Pace, out io.Writer) error {
+	w := &cancelling{news: news{out: out}, subject: object.Subject(found), abandoned: isAbandoned(found)}
+	if err := w.end(ctx, c, found); err != nil {
+		return err
+	}
+	err := object.Await(ctx, c, found, pace, w.look)
+	switch {
+	case w.failed != nil:
+		return w.failed
+	case err != nil && ctx.Err() != nil:
+		return object.Unfinishedf(err, "%s still exists: %w; the operator continues; its last message: %s", w.subject, err, w.last)
+	case err == nil && w.left != "":
+		return exit.UnexpectedErrorf("not everything in Ceph is restored: %s", w.left)
+	}
+	return err
+}
+
+// cancelling follows the deletion of an object.
+type cancelling struct {
+	news
+
+	subject string
+	// abandoned says that a user has abandoned the restore, with an annotation.
+	abandoned bool
+	// left describes the changes to Ceph that the operator will not restore; "" without such changes.
+	left string
+}
+
+func isAbandoned(o client.Object) bool {
+	return o.GetAnnotations()[v1alpha1.AnnotationAbandonRestore] == "true"
+}
+
+// end deletes the object, unless it is being deleted already. It refuses to delete an object that has
+// ended and has nothing to restore, because that would only lose results.
+func (w *cancelling) end(ctx context.Context, c client.Client, found client.Object) error {
+	state := object.StateOf(found)
+	if !found.GetDeletionTimestamp().IsZero() {
+		w.tell("It is being deleted already.")
+		return w.failed
+	}
+	if state.Ended() && state.Restored().Status != metav1.ConditionFalse {
+		return fmt.Errorf("%s has ended, so there is nothing to cancel: \"kubectl delete -n %s %s/%s\" removes it with its results",
+			w.subject, found.GetNamespace(), strings.ToLower(state.Kind.Name), found.GetName())
+	}
+	uid := found.GetUID()
+	if err := c.Delete(ctx, found, client.Preconditions{UID: &uid}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting %s: %w", w.subject, err)
+	}
+	w.tell(w.subject + " is being deleted.")
+	return w.failed
+}
+
+func (w *cancelling) look(now client.Object) bool {
+	if now == nil {
+		if w.abandoned {
+			w.left = "the restore was abandoned: the events in its namespace name what was not restored"
+		}
+		text := w.subject + " is deleted."
+		if w.left == "" {
+			text = w.subject + " is deleted, with everything that it created. The operator has restored all settings."
+		}
+		w.tell(text)
+		return true
+	}
+	w.abandoned = isAbandoned(now)
+	state := object.StateOf(now)
+	ready, restored := state.Ready(), state.Restored()
+	switch restored.Reason {
+	case v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned:
+		w.left = restored.Message
+	default:
+		w.left = ""
+	}
+	text := "Waiting for the operator: is it running?"
+	if ready.Reason != "" {
+		text = ready.Reason + ": " + ready.Message
+	}
+	if restored.Status == metav1.ConditionFalse && !strings.Contains(text, restored.Message) {
+		text += " Still to be restored: " + restored.Message
+	}
+	w.tell(text)
+	return w.failed != nil
+}

@@ -1,0 +1,110 @@
+package start
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/load"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/words"
+)
+
+const diagnoseHelp = `Find out why Ceph is slow: create a CephBenchmark with a diagnosis, and follow it to its end.
+
+The operator watches Ceph for --duration, compares its OSDs with each other, and goes through a list
+of known causes. It sends no load, and changes nothing. Diagnose while clients are at work: only OSDs
+that write meanwhile can be compared. The cluster need not be healthy.
+
+Each finding has the cause, its evidence, how sure it is, and a remedy:
+- Certain: Ceph itself reports that operations wait, or that part of the cluster is missing.
+- Likely: it was measured, or is known to cost speed.
+- Possible: it costs speed under some loads.
+
+Exit codes: 0 nothing is Certain or Likely; 1 it has failed, or another error; 2 wrong usage; 3 there
+are findings that are Certain or Likely, or it has not ended within --timeout; 130 you have
+interrupted this command. With --wait=false, 0 means that it was created.`
+
+const diagnoseExamples = `  # Why is Ceph slow?
+  %[1]s -n cephtune-bench
+
+  # Why is this pool slow? Watch for five minutes
+  %[1]s -n cephtune-bench --pool replicapool --duration 5m
+
+  # The codes of all findings, for a script
+  %[1]s -n cephtune-bench -o json | jq -r '.status.diagnosis.findings[].code'
+
+  # As a file, to keep in Git
+  %[1]s -n cephtune-bench --name why --dry-run -o yaml > why.yaml`
+
+// diagnosing has the flags of the subcommand diagnose.
+type diagnosing struct {
+	starter
+	cluster  string
+	pool     string
+	duration words.Seconds
+}
+
+// NewDiagnoseCommand returns the subcommand that diagnoses a cluster.
+func NewDiagnoseCommand(connect object.Connect) *cobra.Command {
+	o := &diagnosing{duration: words.Seconds(time.Minute)}
+	cmd := &cobra.Command{
+		Use:     "diagnose",
+		Short:   "Find out why Ceph is slow",
+		Long:    diagnoseHelp,
+		Example: diagnoseExamples,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(args); err != nil {
+				return err
+			}
+			return inFlags(o.start(cmd, connect))
+		},
+	}
+	o.build = o.benchmark
+	flags := cmd.Flags()
+	flags.StringVar(&o.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed if there are several, or if you may not list them")
+	flags.StringVar(&o.pool, "pool", "", "pool that seems slow: look for causes in it, too")
+	flags.Var(&o.duration, "duration", "how long Ceph is watched, from 30s to 10m")
+	o.addStart(cmd, nil)
+	for _, name := range []string{"expect", "scope", "live"} { // A diagnosis has no verdict, and no clients.
+		if err := flags.MarkHidden(name); err != nil {
+			panic(err)
+		}
+	}
+	return cmd
+}
+
+func (o *diagnosing) check(args []string) error {
+	args, err := o.checkStart(args, nil)
+	switch namespace, name, named := strings.Cut(o.cluster, "/"); {
+	case err != nil:
+		return err
+	case len(args) > 0:
+		return exit.UsageErrorf("unexpected argument %q: name the pool with --pool", args[0])
+	case o.cluster != "" && (!named || namespace == "" || name == ""):
+		return exit.UsageErrorf("--ceph-cluster %q: want NAMESPACE/NAME", o.cluster)
+	case time.Duration(o.duration) < 30*time.Second || time.Duration(o.duration) > 10*time.Minute:
+		return exit.UsageErrorf("--duration: want 30s to 10m")
+	}
+	return nil
+}
+
+// benchmark returns the benchmark that the flags describe.
+func (o *diagnosing) benchmark(ctx context.Context, c client.Client, _ io.Writer) (client.Object, error) {
+	wanted := &v1alpha1.CephBenchmark{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "diagnose-"},
+		Spec: v1alpha1.CephBenchmarkSpec{
+			Diagnosis: &v1alpha1.Diagnosis{Pool: v1alpha1.PoolName(o.pool), Duration: metav1.Duration{Duration: time.Duration(o.duration)}},
+		},
+	}
+	wanted.Spec.ClusterRef.Namespace, wanted.Spec.ClusterRef.Name, _ = strings.Cut(o.cluster, "/")
+	return wanted, load.FillCluster(ctx, c, wanted)
+}

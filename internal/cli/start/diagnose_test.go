@@ -1,0 +1,58 @@
+package start
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
+)
+
+// diagnosed returns a function that ends a diagnosis with these findings.
+func diagnosed(findings ...v1alpha1.Finding) func(client.Object) {
+	return func(o client.Object) {
+		passed("")(o)
+		b, ok := o.(*v1alpha1.CephBenchmark)
+		if !ok {
+			return
+		}
+		b.Status.Diagnosis = &v1alpha1.DiagnosisResult{Findings: findings, Unchecked: []string{"Disks by themselves."}}
+		b.Status.Headline, b.Status.Summary = diagnosis.Headline(*b.Status.Diagnosis), diagnosis.Summary(*b.Status.Diagnosis)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	slow := v1alpha1.Finding{
+		Code: "SlowOSDs", Confidence: v1alpha1.ConfidenceLikely, Message: "osd.1 is slower than others of the class.",
+		Evidence: []string{"osd.1: commits in 8.40 ms, others of class \"ssd\" in 2.10 ms"}, Remedy: "Look at its disk.",
+	}
+	slowly := v1alpha1.Finding{Code: "NoFastDB", Confidence: v1alpha1.ConfidencePossible, Message: "Hard disks also have the databases."}
+	for name, tc := range map[string]struct {
+		line     string
+		findings []v1alpha1.Finding
+		code     int
+	}{
+		"a diagnosis of a pool":            {line: "--ceph-cluster a/b --pool apps --duration 5m --dry-run"},
+		"a diagnosis that finds causes":    {"--ceph-cluster a/b --name why", []v1alpha1.Finding{slow, slowly}, 3},
+		"a diagnosis that finds no cause":  {"--ceph-cluster a/b", nil, 0},
+		"a diagnosis that is not sure":     {"--ceph-cluster a/b", []v1alpha1.Finding{slowly}, 0},
+		"a diagnosis as JSON":              {"--ceph-cluster a/b --name why -o json", []v1alpha1.Finding{slow}, 3},
+		"usage a diagnosis in a hurry":     {"--duration 1s", nil, 2},
+		"usage a diagnosis for a day":      {"--duration 24h", nil, 2},
+		"usage a diagnosis of an argument": {"apps", nil, 2},
+		"usage a diagnosis somewhere":      {"--ceph-cluster b", nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clitest.Execute(t, NewDiagnoseCommand(clitest.Connecting(ending(t, diagnosed(tc.findings...)))), tc.line, "")
+			if got.Code() != tc.code {
+				t.Errorf("exit code %d: %v", got.Code(), got.Err)
+			}
+			text := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(got.String(), "12:00:00")
+			clitest.Golden(t, "run/"+strings.ToLower(name), "$ diagnose "+tc.line+"\n"+text, *update)
+		})
+	}
+}
