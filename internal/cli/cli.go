@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
@@ -67,23 +69,12 @@ func displayName(program string) string {
 	return name
 }
 
-// NewRoot returns the root command with the given name. In the examples of its subcommands, %[1]s is the command.
+// NewRoot returns the root command with the given name. It is the name in the examples of the subcommands, too.
 func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "kubectl-cephtune",
-		Short: "Test honestly whether a setting makes a Ceph cluster faster",
-		Long: `cephtune tests honestly whether a setting makes a Ceph cluster faster.
-
-"run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags,
-"diagnose" finds out why Ceph is slow, and "plan" shows what a sweep or a benchmark would do. "list",
-"watch" and "results" show progress and results, "report" writes a page, "export" a file that can be
-read without the cluster, "compare" compares two benchmarks, and "history" says since when one is
-slower. "suspend", "resume" and "cancel" act on a benchmark or a sweep.
-"restore" shows the settings that are still to be restored in Ceph, "doctor" problems of an
-installation, and "version" the installed versions.
-
-"analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
-table of results, and needs no cluster.`,
+		Use:           "kubectl-cephtune",
+		Short:         "Test honestly whether a setting makes a Ceph cluster faster",
+		Long:          help.Long("cephtune"),
 		Version:       version.Version(),
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints errors, once and on stderr.
@@ -118,7 +109,7 @@ table of results, and needs no cluster.`,
 	}
 	root.AddCommand(history.NewCommand(name), analyze.NewCommand())
 	for _, cmd := range root.Commands() {
-		cmd.Example = strings.ReplaceAll(cmd.Example, "%[1]s", name+" "+cmd.Name())
+		cmd.Example = strings.ReplaceAll(cmd.Example, "kubectl cephtune", name)
 	}
 	return root
 }

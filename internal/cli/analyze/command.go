@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/difference"
@@ -59,71 +61,14 @@ type options struct {
 	expectDifference []string
 }
 
-const longHelp = `Compare runs of a candidate with runs of a baseline, and give a verdict: Superior,
-Better, Equivalent, Inferior, Inconclusive or Invalid.
-
-A FILE has the outputs of one or several runs of rados bench, rbd bench or fio; the format is
-detected, also within logs of Kubernetes, ConfigMaps and arrays of JSON. Without flags, the first
-file is the baseline and each other file a candidate. An argument may be a folder, or several files
-separated by commas. A single argument is summarised. Jobs and groups of fio that did not run
-together are summarised apart; for a comparison, choose one with --job.
-
-The export of a sweep with the design Interleaved is judged again, from the windows of its
-sessions. The exit code is 1 if the result differs from the sweep's status.
-
-A table (CSV) with one run in each row works, too. One run on a side decides nothing, however long
-it is: at least 3 are needed.
-
-Runs are compared only if their loads are alike: all options of fio that an output has, and the
-heads of rados bench and rbd bench. A difference is named, and there is no verdict. With
---expect-difference, the options that you list may differ; an expected difference that is missing
-is reported, too. A figure that cannot show the storage, such as the bandwidth at a rate limit, gets
-no verdict either, and the reason names a metric that can. A percentile of fio without a rate needs
---closed-loop, because it hides stalls.
-
-For several candidates, give each a name. If the first --candidate-name comes before the first
---candidate, each name belongs to the files after it, otherwise to the files before it.
-
-Exit codes: 0 verdicts or a summary are shown, whatever they are; 1 error; 2 wrong usage;
-3 the loads differ unexpectedly, or an expected difference is missing, or a verdict is not among
-those of --expect.`
-
-const examples = `  # Runs before and after a change, collected in one file each
-  %[1]s old.txt new.txt
-
-  # All figures of one output
-  %[1]s randread.json
-
-  # Judge a sweep of the design Interleaved again, without its cluster
-  kubectl cephtune export mclock -n cephtune-bench --to mclock.yaml
-  %[1]s mclock.yaml
-
-  # Five runs before and five after a change
-  %[1]s --baseline old-*.json --candidate new-*.json
-
-  # Is a latency lower by more than 10%? Runs alternated: old, new, old, new, …
-  %[1]s --metric latencyP99 --minimum-effect 10% --paired \
-    --baseline old1.json,old2.json,old3.json --candidate new1.json,new2.json,new3.json
-
-  # Which depth suits this pool? The depth is meant to differ
-  %[1]s --expect-difference iodepth --baseline qd1-*.json --candidate qd16-*.json
-
-  # Two candidates, as JSON
-  %[1]s --baseline 1osd-*.txt --candidate-name 2osd --candidate 2osd-*.txt \
-    --candidate-name 3osd --candidate 3osd-*.txt -o json
-
-  # A table: rows of one session are compared with each other
-  %[1]s --table results.csv --configuration config --value iops --block session \
-    --baseline default --where pattern=randread`
-
 // NewCommand returns the subcommand.
 func NewCommand() *cobra.Command {
 	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
 	cmd := &cobra.Command{
 		Use:     "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
 		Short:   "Compare benchmark outputs or a table of results, offline",
-		Long:    longHelp,
-		Example: examples,
+		Long:    help.Long("analyze"),
+		Example: help.Examples("analyze"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.metricGiven = cmd.Flags().Changed("metric")

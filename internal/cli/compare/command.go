@@ -11,71 +11,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
-
-const longHelp = `Compare two CephBenchmarks, or two runs of one. It shows whether they can be compared, and by
-how much each figure of each phase differs.
-
-Each side is NAME, NAME@RUN-ID for an earlier run ID whose results are kept, and
-NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition, even an invalid one. Otherwise only valid
-runs count. Instead of NAME, each side may be the file of an export (.yaml, .yml, .json, or - for
-standard input). Two files are compared without a cluster.
-
-They can be compared where their environments are the same (versions, OSDs, settings of
-the pools and of Ceph, images, nodes, initial states) and their phases were specified
-alike. --expect-difference ignores the kinds of differences that you list; any other is
-reported, and makes the exit code 3. A missing expected difference also makes it 3, because the
-change that you want to compare did not happen. --expect names differences by the beginning
-of their lines.
-
-%s
-
-A and B are geometric means of the runs, also for percentiles. RATIO is B over A. Its interval
-is Welch's, at 95 %%, on the logarithms of the runs' values, and needs three valid runs of each
-side; the rate that one curve sustains has an interval of its own. Without an interval, the ratio
-may be chance. The ratio includes everything that changed in
-the cluster between the two: to find out whether a setting is the cause, use a CephTuningSweep.
-
-With --max-regression the comparison is a gate, with A as the reference. A figure is Kept if its
-whole interval is within the limit, Broken if all of it is beyond the limit, and otherwise
-Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark. An execution is all runs
-with one run ID. The gate uses all complete executions of A that are kept and measured the same
-workload, at most 60 runs. With executions on 3 days or more, the interval contains the differences
-between days, and grows with the age of A. With fewer days, figures are Unknown. With --this-hour, the
-gate then uses the latest execution alone, and holds for this hour only. If you write A as NAME@RUN-ID,
-the gate uses only that execution. Without --closed-loop, a percentile of a phase without a rate is
-Unknown, because it hides stalls.
-
-Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
-usage; 3 an unexpected difference, an expected one that is missing, or a figure of
---max-regression that is Broken; 4 the answer is unknown: a difference that cannot be determined,
-or a figure of --max-regression that is Unknown or that B lacks, and none that is Broken.`
-
-const examples = `  # Before and after an upgrade of Ceph
-  %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images
-
-  # Before and after disks were replaced, with one option that was changed with them
-  %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=osds --expect "config osd osd_memory_target"
-
-  # A gate: no slower than the reference
-  %[1]s reference nightly -n cephtune-bench --max-regression 10% --metric bandwidth,p99
-
-  # A gate on an exported reference, for example of another cluster
-  %[1]s reference.yaml nightly -n cephtune-bench --max-regression 10% --expect-difference=cluster
-
-  # Two files, without a cluster
-  %[1]s reference.yaml nightly.yaml --max-regression 10%
-
-  # Two benchmarks
-  %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds
-
-  # Two repetitions of one benchmark, for a script
-  %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
 
 type options struct {
 	sides [2]argument
@@ -107,8 +50,8 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "compare A B",
 		Short:             "Compare two benchmarks, or two runs of one",
-		Long:              fmt.Sprintf(longHelp, kindsHelp()),
-		Example:           examples,
+		Long:              strings.Replace(help.Long("compare"), "{kinds}", kindsHelp(), 1),
+		Example:           help.Examples("compare"),
 		ValidArgsFunction: completion(connect),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {

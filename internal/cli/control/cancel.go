@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,34 +19,14 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-const cancelHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until its objects are removed
-and its changes to Ceph are restored. Its results are deleted with it.
-
-Meanwhile, lines say what the operator waits for. Merging PGs takes time, and so does a Ceph cluster
-that does not answer. After an interrupt or the end of --timeout, the operator continues the restore.
-
-It does not delete a sweep or benchmark that has ended, because that has results and no longer
-changes anything. But it deletes a sweep that has ended and still has settings to restore.
-
-Exit codes: 0 it is deleted, and Ceph is restored; 1 error; 2 wrong usage; 3 it was not deleted
-within --timeout, or something in Ceph is not restored: settings that something else changed,
-settings whose restore was abandoned, or OSDs that were not restarted; 130 you have interrupted
-this command.`
-
-const cancelExamples = `  # A sweep
-  %[1]s pg-num -n cephtune-bench
-
-  # A benchmark, for ten minutes at most
-  %[1]s cephbenchmark/nightly -n cephtune-bench --timeout 10m`
-
 // NewCancelCommand returns the subcommand that ends an object, and waits until everything is restored.
 func NewCancelCommand(connect object.Connect, pace object.Pace) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:               "cancel ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:             "End a sweep or a benchmark, and wait until everything is restored",
-		Long:              cancelHelp,
-		Example:           cancelExamples,
+		Long:              help.Long("cancel"),
+		Example:           help.Examples("cancel"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, name, err := object.Parse(args)

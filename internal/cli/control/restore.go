@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,37 +25,6 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/tuning/journals"
 )
-
-const restoreHelp = `Show the settings that a CephTuningSweep has changed in Ceph and not restored yet: for each,
-the original value, the values that the sweep may have set, and the command that restores it by
-hand. This command reads the journal, a ConfigMap in the operator's namespace, so neither Ceph nor
-the operator has to answer. Without a name it shows every open journal, including those of OSDs
-that a benchmark keeps down; cephbenchmark/NAME shows only the OSDs of that benchmark.
-
-The operator restores everything by itself, and keeps trying until Ceph answers. It leaves only
-settings that something else has changed meanwhile, and, with onCompletion KeepBest, those of a
-winner. It accepts settings that you restore by hand meanwhile. Restore them from the top of the
-table to its end, as ` + byHandPage + `
-says.
-
---abandon makes the operator abandon the restore, for a Ceph cluster that is gone for good. The
-operator restores what it can in one attempt, and leaves the rest as it is. This happens at the
-sweep's next restore: when the sweep is deleted or suspended, fails or ends.
-
-Exit codes: 0 nothing is open, or --abandon has asked the operator; 1 error; 2 wrong usage; 3 settings
-are still to be restored.`
-
-const restoreExamples = `  # Settings that sweep pg-num has not restored
-  %[1]s pg-num -n cephtune-bench
-
-  # Which OSDs benchmark outage keeps down, and how to bring them back by hand
-  %[1]s cephbenchmark/outage -n cephtune-bench
-
-  # All open journals, for a script
-  %[1]s -o json
-
-  # Abandon the restore, because the Ceph cluster is gone, and delete the sweep, too
-  %[1]s pg-num -n cephtune-bench --abandon --yes && kubectl cephtune cancel pg-num -n cephtune-bench`
 
 // restoring has the flags of the subcommand restore.
 type restoring struct {
@@ -73,8 +44,8 @@ func NewRestoreCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "restore [[cephtuningsweep/|cephbenchmark/]NAME]",
 		Short:             "Show what a sweep has not restored in Ceph, or abandon the restore",
-		Long:              restoreHelp,
-		Example:           restoreExamples,
+		Long:              help.Long("restore"),
+		Example:           help.Examples("restore"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,36 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/start"
 )
-
-const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
-
-A sweep ends the current benchmark, restores what it has changed in Ceph, and releases the
-cluster's lock. A benchmark stops after its current phase, but during an outage at once. An
-interrupted run is repeated after the resume; completed runs count.
-
-With --wait, this command reports what the operator waits for, until it is suspended and
-everything is restored.
-
-Exit codes: 0 spec.suspend is set, and with --wait it is suspended; 1 error; 2 wrong usage; 3 it
-is not suspended within --timeout; 130 you have interrupted this command.`
-
-const suspendExamples = `  # A sweep, before work on the cluster
-  %[1]s pg-num -n cephtune-bench --wait
-
-  # A benchmark
-  %[1]s cephbenchmark/nightly -n cephtune-bench
-
-  # Print the changed object, for Git
-  %[1]s pg-num -n cephtune-bench --dry-run -o yaml`
-
-const resumeHelp = `Resume a CephTuningSweep or a CephBenchmark that is suspended.
-
-A sweep continues with the same plan and its completed runs. An interrupted run is repeated.
-
-Exit codes: 0 spec.suspend is unset; 1 error; 2 wrong usage.`
-
-const resumeExamples = `  # Resume it, and follow it
-  %[1]s pg-num -n cephtune-bench && kubectl cephtune watch pg-num -n cephtune-bench`
 
 // change sets spec.suspend of an object.
 type change struct {
@@ -63,7 +35,7 @@ func NewResumeCommand(connect object.Connect) *cobra.Command {
 	o := &change{}
 	return o.command(connect, &cobra.Command{
 		Use: "resume ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Resume a sweep or a benchmark that is suspended",
-		Long: resumeHelp, Example: resumeExamples,
+		Long: help.Long("resume"), Example: help.Examples("resume"),
 	})
 }
 
@@ -72,7 +44,7 @@ func NewSuspendCommand(connect object.Connect, pace object.Pace) *cobra.Command 
 	o := &change{pace: pace, suspend: true}
 	cmd := &cobra.Command{
 		Use: "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Suspend a sweep or a benchmark; a sweep restores everything",
-		Long: suspendHelp, Example: suspendExamples,
+		Long: help.Long("suspend"), Example: help.Examples("suspend"),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is without limit")

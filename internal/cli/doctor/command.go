@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,24 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
-
-const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
-its config, your rights in the namespace, the Ceph clusters in the config, their health and
-identities, whether the tools image for each cluster has that cluster's version of Ceph, the pools
-of StorageClasses and claims, settings that sweeps have not restored, OSDs that are kept down,
-locks, and the objects for Prometheus and Grafana. It changes nothing.
-
-Each finding is ok, a note (worth knowing, but not a problem), unknown (you lack the right to
-read it) or wrong. Most notes and problems come with a command, or another action, that resolves
-them. This command checks that keys exist, but does not read them.
-
-Exit codes: 0 nothing is wrong; 1 something is wrong, or there was an error; 2 wrong usage.`
-
-const examples = `  # In the namespace where you run benchmarks
-  %[1]s -n cephtune-bench
-
-  # Only what is wrong
-  %[1]s -o json | jq '.[] | select(.state == "wrong")'`
 
 type options struct {
 	operator string
@@ -49,8 +33,8 @@ func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "doctor",
 		Short:             "Check an installation: what is wrong, and how to fix it",
-		Long:              longHelp,
-		Example:           examples,
+		Long:              help.Long("doctor"),
+		Example:           help.Examples("doctor"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,21 +27,6 @@ import (
 // versionTimeout bounds all requests together, except the one for the version of Kubernetes; --request-timeout bounds
 // each request.
 const versionTimeout = 30 * time.Second
-
-const versionHelp = `Show the versions of this program, of Kubernetes, of the operator and of the Ceph clusters, for a
-bug report. It leaves out versions that you may not read, and says why.
-
-Exit codes: 0 the versions are shown; 1 the cluster does not answer, so only that of this program is
-shown; 2 wrong usage.`
-
-const versionExamples = `  # Everything
-  %[1]s
-
-  # Only this program, without a cluster
-  %[1]s --client
-
-  # For a script
-  %[1]s -o json | jq -r .client`
 
 // versionOptions holds the values of the flags.
 type versionOptions struct {
@@ -61,8 +48,8 @@ func NewVersionCommand(connection Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Show the versions of program, operator, Kubernetes and Ceph",
-		Long:              versionHelp,
-		Example:           versionExamples,
+		Long:              help.Long("version"),
+		Example:           help.Examples("version"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -31,28 +33,6 @@ import (
 // takes longer for 10,000.
 const pageSize = 500
 
-const longHelp = `List CephBenchmarks and CephTuningSweeps: their progress, their outcomes, and whether all
-settings of Ceph are restored.
-
-RESTORED is the reason of a sweep's condition of that name: Restored, NotRestored while settings
-are still to be restored, LeftAlone if something else changed a setting meanwhile,
-OSDsNotRestarted if OSDs may still run with values of the sweep, or Abandoned. It is empty if the
-sweep changed no setting of Ceph.
-RESULT is the progress and, at the end, the verdict with figures. A benchmark of a sweep is marked as
-its trial. The table has no column without text, and names the cluster only if there are several; -o
-yaml has everything.
-
-Exit codes: 0 the list is shown, even if it is empty; 1 error; 2 wrong usage.`
-
-const examples = `  # Everything that you may see
-  %[1]s -A
-
-  # The sweeps of one namespace
-  %[1]s sweeps -n cephtune-bench
-
-  # Sweeps that are not restored, for a script
-  %[1]s -A -o json | jq '.items[] | select(any(.status.conditions[]?; .type == "Restored" and .status != "True")) | .metadata.name'`
-
 type options struct {
 	kinds    []object.Kind
 	all      bool
@@ -67,8 +47,8 @@ func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 		Use:       "list [benchmarks | sweeps]",
 		Aliases:   []string{"ls"},
 		Short:     "List benchmarks and sweeps, and their outcomes",
-		Long:      longHelp,
-		Example:   examples,
+		Long:      help.Long("list"),
+		Example:   help.Examples("list"),
 		ValidArgs: []string{"benchmarks", "sweeps"},
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,31 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 )
-
-const longHelp = `Show what a CephBenchmark measured: the figures of each phase, for all valid runs together and
-for each run, with notes on how to read them.
-
-For all runs together, rates and mean latencies are geometric means, percentiles cover all
-operations, and LatencyMax is the longest latency. P50 and P99 of a window of an outage, such as
-P99Outage, are medians of the runs. The interval is that of a typical run, and needs three valid
-runs. SPREAD says how far the largest value of the valid runs is above the smallest, in percent.
-Values of invalid runs are in parentheses and excluded.
-
-Of a diagnosis, show the findings. Of a CephTuningSweep, show its recommendation, and the figures of each configuration and each trial.
-
-Exit codes: 0 there are results, 1 error, 2 wrong usage.`
-
-const examples = `  # All repetitions of the latest run ID
-  %[1]s nightly -n cephtune-bench
-
-  # One repetition, with all details
-  %[1]s nightly -n cephtune-bench --run 2 -o yaml
-
-  # A sweep, also while it runs
-  %[1]s pg-num -n cephtune-bench
-
-  # One phase over time, for a spreadsheet
-  %[1]s nightly -n cephtune-bench --series randread-4k -o csv`
 
 type options struct {
 	kind   object.Kind
@@ -60,8 +37,8 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "results [cephbenchmark/ | cephsweep/]NAME",
 		Short:   "Show what a benchmark or a sweep measured",
-		Long:    longHelp,
-		Example: examples,
+		Long:    help.Long("results"),
+		Example: help.Examples("results"),
 
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {

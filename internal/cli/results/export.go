@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,26 +17,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 )
 
-const exportHelp = `Write a CephTuningSweep or a CephBenchmark into a file. The file also has the benchmarks of a
-sweep's runs or the windows of its sessions. For a benchmark, it has the full results of all run IDs
-that historyLimit keeps. Use it to keep results beyond a deletion, to send them to others, to make a
-report without the cluster, or as the reference of "compare".
-
-The file is YAML in the format of kubectl. It has the results as compressed ConfigMaps.
-
-Exit codes: 0 it is written; 1 error; 2 wrong usage.`
-
-const exportExamples = `  # A benchmark, and a report of it later
-  %[1]s cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
-  kubectl cephtune report -f nightly.yaml --to nightly.html
-
-  # A reference for later benchmarks, also of another cluster
-  %[1]s cephbenchmark/reference -n cephtune-bench --to reference.yaml
-  kubectl cephtune compare reference.yaml nightly -n cephtune-bench --max-regression 10%
-
-  # A sweep, with the figures of all its runs
-  %[1]s pg-num -n cephtune-bench > pg-num.yaml`
-
 // NewExportCommand returns the subcommand that writes a CephTuningSweep or a CephBenchmark into a file.
 // "report" reads such a file without the cluster. "compare" does so too, but only for a CephBenchmark.
 func NewExportCommand(connect object.Connect) *cobra.Command {
@@ -42,8 +24,8 @@ func NewExportCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "export ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:             "Write a sweep, or a benchmark with its results, into a file",
-		Long:              exportHelp,
-		Example:           exportExamples,
+		Long:              help.Long("export"),
+		Example:           help.Examples("export"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			kind, name, err := object.Parse(args)

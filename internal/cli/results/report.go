@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,30 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/report"
 )
-
-const reportHelp = `Make a report of a CephTuningSweep or a CephBenchmark: the verdict in a sentence, every
-configuration or phase with its interval, every run in order of time, the environment, what was
-restored, and the object to repeat it.
-
-html is one self-contained file with plots, to mail, keep or print. markdown is for a pull
-request, without plots. csv has the raw figures, one line for each figure of each run, and for a
-benchmark also of all runs together. Without -o, the name after --to chooses the format: .html,
-.md or .csv.
-
-With -f it reads a file instead of the cluster: an export, or the output of
-"kubectl get -o yaml".
-
-Exit codes: 0 the report is written, whatever the verdict; 1 error; 2 wrong usage.`
-
-const reportExamples = `  # A sweep, to look at in a browser
-  %[1]s pg-num -n cephtune-bench --to pg-num.html
-
-  # A benchmark, for a pull request
-  %[1]s cephbenchmark/nightly -n cephtune-bench -o markdown
-
-  # Without the cluster, later
-  kubectl cephtune export cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
-  %[1]s -f nightly.yaml --to nightly.html`
 
 // reporting has the flags of the subcommand report.
 type reporting struct {
@@ -57,8 +35,8 @@ func NewReportCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "report ([cephtuningsweep/]NAME | cephbenchmark/NAME | -f FILE)",
 		Short:             "Make a report of a sweep or a benchmark: HTML, Markdown or CSV",
-		Long:              reportHelp,
-		Example:           reportExamples,
+		Long:              help.Long("report"),
+		Example:           help.Examples("report"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {

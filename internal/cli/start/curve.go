@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,30 +20,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/design/curve"
 )
-
-const curveHelp = `Find the highest rate of operations that keeps a limit of latency: create a CephBenchmark with a
-curve from flags, and follow it to its end.
-
-The clients first load the target as fast as they can. Then they offer one rate after another, as
-independent arrivals, around the rate that just keeps the limit, each for --step. Latency counts from
-when an operation was due. The result is SustainableIOPS with a 95 % interval, or why it is not known.
-
-A curve loads the target beyond what it can take. It uses a scratch pool, or with --storage-class a
-temporary volume. The pool of --pool belongs to others: the administrator has to allow that
-(powers.saturateExisting).
-
-The flags of the load are those of "run". --depth is that of the beginning.
-
-Exit codes: those of "run".`
-
-const curveExamples = `  # How many 4 KiB operations a second, 70 % of them reads, with a p99 of at most 10 ms?
-  %[1]s -n cephtune-bench --block-size 4Ki --read-percent 70 --max-p99 10ms
-
-  # The same for a StorageClass
-  %[1]s -n cephtune-bench --storage-class rook-ceph-block --block-size 4Ki --read-percent 70 --max-p99 10ms
-
-  # As a gate
-  %[1]s -n cephtune-bench --mode randread --block-size 4Ki --max-p99 10ms --min-iops 5k`
 
 // closedLoopDuration is how long the closed loop at the beginning of a curve takes: only its rate counts.
 const closedLoopDuration = 30 * time.Second
@@ -62,8 +40,8 @@ func NewCurveCommand(connect object.Connect, logs live.Logs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "curve --max-p99 TIME",
 		Short:   "Find the highest rate that keeps a limit of latency",
-		Long:    curveHelp,
-		Example: curveExamples,
+		Long:    help.Long("curve"),
+		Example: help.Examples("curve"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,33 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
-
-const diagnoseHelp = `Find out why Ceph is slow: create a CephBenchmark with a diagnosis, and follow it to its end.
-
-The operator watches Ceph for --duration, compares its OSDs with each other, and goes through a list
-of known causes. It sends no load, and changes nothing. Diagnose while clients are at work: only OSDs
-that write meanwhile can be compared. The cluster need not be healthy.
-
-Each finding has the cause, its evidence, how sure it is, and a remedy:
-- Certain: Ceph itself reports that operations wait, or that part of the cluster is missing.
-- Likely: it was measured, or is known to cost speed.
-- Possible: it costs speed under some loads.
-
-Exit codes: 0 nothing is Certain or Likely; 1 it has failed, or another error; 2 wrong usage; 3 there
-are findings that are Certain or Likely, or it has not ended within --timeout; 130 you have
-interrupted this command. With --wait=false, 0 means that it was created.`
-
-const diagnoseExamples = `  # Why is Ceph slow?
-  %[1]s -n cephtune-bench
-
-  # Why is this pool slow? Watch for five minutes
-  %[1]s -n cephtune-bench --pool replicapool --duration 5m
-
-  # The codes of all findings, for a script
-  %[1]s -n cephtune-bench -o json | jq -r '.status.diagnosis.findings[].code'
-
-  # As a file, to keep in Git
-  %[1]s -n cephtune-bench --name why --dry-run -o yaml > why.yaml`
 
 // diagnosing has the flags of the subcommand diagnose.
 type diagnosing struct {
@@ -58,8 +33,8 @@ func NewDiagnoseCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "diagnose",
 		Short:   "Find out why Ceph is slow",
-		Long:    diagnoseHelp,
-		Example: diagnoseExamples,
+		Long:    help.Long("diagnose"),
+		Example: help.Examples("diagnose"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {

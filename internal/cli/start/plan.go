@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,29 +30,6 @@ const removalTimeout = 30 * time.Second
 // room for -plan- and for the suffix of the API server, within 63 characters.
 const longestName = 40
 
-const planHelp = `Show what a CephTuningSweep would do: how many configurations and runs it has, how long it
-takes, how much it writes, the smallest effect that it can prove, and what the operator would
-refuse. It changes nothing in Ceph and measures nothing.
-
-It creates the sweep of the file with mode Plan and a generated name, in the namespace where
-the sweep would run, and removes it once the plan is printed.
-
-For a CephBenchmark it shows the runs, their phases, and roughly how long it takes and how much
-it writes. The API server checks the object without creating it.
-
-Exit codes: 0 the plan is shown, and the operator would not refuse the sweep; 1 there is no plan,
-or another error; 2 wrong usage; 3 the operator would refuse the sweep, or there is no plan within
---timeout.`
-
-const planExamples = `  # Before it is run
-  %[1]s -f pg-num.yaml -n cephtune-bench
-
-  # How long a benchmark takes, and what it writes
-  %[1]s -f benchmark.yaml
-
-  # How many runs, for a script
-  %[1]s -f pg-num.yaml -n cephtune-bench -o json | jq .status.plan.maximumRuns`
-
 // planning has the flags of the subcommand plan.
 type planning struct {
 	file    string
@@ -65,8 +44,8 @@ func NewPlanCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "plan -f FILE",
 		Short:   "Show what a sweep or a benchmark would do, and measure nothing",
-		Long:    planHelp,
-		Example: planExamples,
+		Long:    help.Long("plan"),
+		Example: help.Examples("plan"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,54 +24,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
-
-const runHelp = `Run a benchmark or a sweep, follow it to its end like "watch", and print its outcome. While it
-measures, it also shows how fast its clients are.
-
-With -f it runs the object of a file, or of standard input. Otherwise the flags describe a
-benchmark of one phase. It uses a scratch pool that is created for it and removed afterwards, or
-with --pool a pool that the administrator allows for benchmarks, or with --storage-class a volume
-of that class. Several classes make a sweep that compares them. Everything else has the kind's
-defaults; --dry-run -o yaml shows the object. The names of fio work, too: --rw, --bs, --iodepth,
---numjobs, --runtime.
-
-If there is only one CephCluster, neither the flags nor the file need to name it.
-
-The object stays, with its results, until it is deleted. An interrupt (Ctrl-C) does not stop it: use
-"cancel" to end it, or "watch" to follow it again.
-
-Exit codes: 0 it has ended, and its expectations, if any, are met; 1 it has failed, or another
-error; 2 wrong usage; 3 its expectations are not met, spec.failOn lists the verdict, --expect does
-not list the verdict, or it has not ended within --timeout; 4 the verdict on a benchmark is
-Inconclusive; 130 you have interrupted this command. With --wait=false, 0 means that it was
-created.`
-
-const runExamples = `  # 4 MiB writes to a scratch pool, three times
-  %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
-
-  # The same on a single host
-  %[1]s -n cephtune-bench --block-size 4Mi --failure-domain osd
-
-  # A StorageClass, as pods use it
-  %[1]s -n cephtune-bench --storage-class rook-ceph-block --mode randread --block-size 4Ki --depth 32
-
-  # Latency at a fixed load, as a gate
-  %[1]s -n cephtune-bench --mode randwrite --block-size 4Ki --rate-iops 1000 --max-p99 20ms
-
-  # Random reads with fio, from your own pool
-  %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --depth 32
-
-  # Which of my StorageClasses is faster for this load?
-  %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32
-
-  # The same with as few runs as possible, which prove only large differences
-  %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32 --quick
-
-  # A gate: fail if the file's expectations are not met
-  %[1]s -f nightly.yaml -n cephtune-bench || echo "exit code $?"
-
-  # A sweep, for a pipeline that needs a winner
-  %[1]s -f pg-num.yaml --expect Superior,Better`
 
 // running has the flags of the subcommand run.
 type running struct {
@@ -89,8 +43,8 @@ func NewRunCommand(connect object.Connect, logs live.Logs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run (-f FILE | flags of a benchmark)",
 		Short:   "Run a benchmark or a sweep, and print its outcome",
-		Long:    runHelp,
-		Example: runExamples,
+		Long:    help.Long("run"),
+		Example: help.Examples("run"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,72 +30,6 @@ import (
 
 // planTimeout bounds the wait for the plan.
 const planTimeout = 5 * time.Minute
-
-const sweepHelp = `Find the value of a setting that serves a load best: create a CephTuningSweep from flags, show
-its plan, ask for confirmation, and run it.
-
-Each argument is a setting with its values, separated by commas:
-- Names such as osd_… and bluestore_… are options of Ceph's configuration, for all OSDs or for
-  those of --mask.
-- block-size, depth, jobs, clients and rate-iops belong to the load.
-- redundancy, with values such as 3 and 4+2, is the number of copies, or of data and coding
-  chunks, of a scratch pool.
-- Others, such as pg_num, are options of a pool: of a scratch pool that is created for each
-  value, or of the pool that --pool names.
-The value Unset leaves an option unset. Several settings form a grid. The baseline has the
-present values of the cluster, the scratch pool and the other flags, unless --baseline names
-values. Several classes of --storage-class are compared with the first of them.
-
-The flags of the load are those of "run". --objective is the metric to compare: p99, iops,
-bandwidth, mean and so on. A percentile needs --rate-iops, or --closed-loop. The default is p99 if --rate-iops is set. Otherwise it is iops for
-random access, and bandwidth for sequential access.
-
-An option that the administrator allows to be switched is switched many times while one load
-runs. This is a session. Several sessions, each on a new pool, give a verdict that holds for
-the cluster. With --quick it takes one session: minutes instead of an hour, and the verdict holds
-only for this pool, in this hour. Values of pg_num, of redundancy, of other options of scratch
-pools, of depth, and StorageClasses are compared by separate runs. With --quick, pools or volumes of
-all values stand at once, and one load of fio (a random pattern without a rate; randwrite by
-default) goes to each in turn: the verdict then holds for these pools or volumes. Other sweeps
-compare runs of each configuration. With --quick they make as few runs as possible, which prove only
-large effects.
-
-First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
-that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
---yes. When the sweep ends, fails or is cancelled, it restores everything that it changed, except
-settings that something else has changed meanwhile. To leave a winner's settings in Ceph, set
-onCompletion to KeepBest in a file, starting from --dry-run -o yaml.
-
-An interrupt does not stop the sweep: use "cancel" to end it, or "watch" to follow it again.
-
-Exit codes: 0 it has ended, or you declined; 1 it has failed, or another error; 2 wrong usage;
-3 the operator would refuse it, --expect does not list the verdict, its scope is smaller than
---scope, or it has not ended within --timeout; 130 you have interrupted this command. With
---wait=false, 0 means that it was created.`
-
-const sweepExamples = `  # Which mClock profile is best for this load?
-  %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
-
-  # The same in minutes: the verdict holds for this pool, in this hour, in switched windows
-  %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99 --quick
-
-  # Two StorageClasses, in minutes
-  %[1]s --storage-class rook-ceph-block,local-nvme -n cephtune-bench --mode randread --block-size 4Ki --quick
-
-  # How many placement groups? In minutes: pools with each number stand at once
-  kubectl cephtune sweep pg_num=8,16,64 --baseline pg_num=32 -n cephtune-bench --quick
-
-  # Three copies, or four data and two coding chunks?
-  %[1]s redundancy=4+2 -n cephtune-bench --replicas 3 --engine fio --mode randwrite --block-size 64Ki
-
-  # How many runs, and how much time, would it take?
-  %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --rate-iops 1000 --plan
-
-  # How many placement groups? As a file, to keep in Git
-  %[1]s --pool replicapool pg_num=64,128 -n cephtune-bench --dry-run -o yaml > pg-num.yaml
-
-  # In a script
-  %[1]s pg_num=32,64,128 --baseline pg_num=32 -n cephtune-bench --block-size 4Mi --yes --expect Superior,Better,Equivalent`
 
 // sweeping has the flags of the subcommand sweep.
 type sweeping struct {
@@ -128,8 +64,8 @@ func NewSweepCommand(connect object.Connect, logs live.Logs, asks func(io.Reader
 	cmd := &cobra.Command{
 		Use:     "sweep SETTING=VALUE,… [SETTING=VALUE,…]",
 		Short:   "Find the best value of a setting for a load, from flags",
-		Long:    sweepHelp,
-		Example: sweepExamples,
+		Long:    help.Long("sweep"),
+		Example: help.Examples("sweep"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {

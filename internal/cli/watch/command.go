@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cli/help"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,41 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
-
-// verdictsPage says what the words of a verdict mean.
-const verdictsPage = "https://github.com/cephtune/cephtune/blob/main/docs/reading-a-verdict.md"
-
-const longHelp = `Follow a CephTuningSweep or a CephBenchmark until it has ended, and print its outcome.
-
-It prints a line for each change: the phase, the completed runs, the best configuration so far, the
-current step, and the expected end. On a terminal, the last line stays up to date. With -o json
-and -o yaml, these lines go to standard error, and the object is printed once it has ended.
-
-While the clients measure, it also shows how fast they are together: bandwidth, operations per
-second, and the mean latency if the engine reports it. These figures include the ramp and are not
-for comparison: use the results for that. They come from the logs of the pods, so you need the
-rights to list pods and to read their logs; "kubectl logs" shows the same. If the output goes to a
-file, they get a line every ten seconds. --live=false turns them off.
-
-The current leader may still lose: only the verdict counts. This page explains the verdicts:
-` + verdictsPage + `
-
-If the connection breaks, it reconnects, for up to two minutes without an answer. It follows a
-suspended object, too, until that is resumed and ends. Interrupting this command does not stop the
-object: for that, use "suspend" or "cancel".
-
-Exit codes: 0 it has ended with a result, whatever the verdict; 1 it has failed, is stalled or was
-deleted, or another error; 2 wrong usage; 3 it has not ended within --timeout; 130 you have
-interrupted this command.`
-
-const examples = `  # A sweep, to its verdict
-  %[1]s pg-num -n cephtune-bench
-
-  # A benchmark, for an hour at most
-  %[1]s cephbenchmark/nightly -n cephtune-bench --timeout 1h
-
-  # The verdict, for a script
-  %[1]s cephsweep/pg-num -n cephtune-bench -o json | jq -r .status.verdict`
 
 type options struct {
 	kind    cli.Kind // may be empty, see [cli.Get]
@@ -86,8 +53,8 @@ func newCommand(with surroundings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "watch ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:   "Follow a sweep or a benchmark to its end, and print its outcome",
-		Long:    longHelp,
-		Example: examples,
+		Long:    help.Long("watch"),
+		Example: help.Examples("watch"),
 
 		ValidArgsFunction: cli.Complete(with.connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
