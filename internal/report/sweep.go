@@ -291,30 +291,50 @@ func planTable(s *v1alpha1.CephTuningSweep) *Table {
 	if p == nil {
 		return nil
 	}
-	baseline := make([]string, len(p.Baseline))
-	for i, b := range p.Baseline {
+	table := &Table{Header: []string{"What", "Value"}, Rows: PlanRows(s)}
+	if p.Seed != nil {
+		table.Rows = append(table.Rows, []string{"seed", strconv.FormatInt(*p.Seed, 10)})
+	}
+	for _, refusal := range p.Refusals {
+		table.Rows = append(table.Rows, []string{"refused", refusal})
+	}
+	return table
+}
+
+// PlanRows says what a sweep's plan does and needs, without its refusals.
+func PlanRows(s *v1alpha1.CephTuningSweep) [][]string {
+	plan := s.Status.Plan
+	words, baseline := sweepspec.WordsOf(&s.Spec, plan), make([]string, len(plan.Baseline))
+	for i, b := range plan.Baseline {
 		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
 	}
 	rows := [][]string{
-		{"configurations", strconv.Itoa(int(p.Configurations))},
-		{"baseline", strings.Join(baseline, " ")},
-		{"trials", sweepspec.WordsOf(&s.Spec, p).Trials},
+		{"configurations", fmt.Sprintf("%d, against the baseline %s", plan.Configurations, strings.Join(baseline, " "))},
+		{"design", words.Name},
+		{"trials", words.Trials},
 	}
-	if p.Seed != nil {
-		rows = append(rows, []string{"seed", strconv.FormatInt(*p.Seed, 10)})
+	if words.Time != "" {
+		rows = append(rows, []string{"time", words.Time})
 	}
-	if p.EstimatedDuration != nil {
-		rows = append(rows, []string{"time, at most about", figure.Time(p.EstimatedDuration.Duration)})
+	if plan.EstimatedBytesWritten != nil && plan.RunBytesWritten != nil {
+		rows = append(rows, []string{"written", fmt.Sprintf("at most about %s, %s by each trial, before replication", plan.EstimatedBytesWritten, plan.RunBytesWritten)})
 	}
-	if p.EstimatedBytesWritten != nil {
-		rows = append(rows, []string{"written, at most about", p.EstimatedBytesWritten.String()})
+	if plan.ScratchPoolPer != "" {
+		rows = append(rows, []string{"scratch pools", "one for each " + strings.ToLower(string(plan.ScratchPoolPer))})
 	}
-	rows = append(rows, []string{"placement groups created, split or merged", strconv.FormatInt(p.PlacementGroupChanges, 10)},
-		[]string{"restarts of OSDs", strconv.Itoa(int(p.OSDRestarts))}, []string{"smallest effect that the plan proves if it is carried out in full", string(p.SmallestEffect)})
-	for _, refusal := range p.Refusals {
-		rows = append(rows, []string{"refused", refusal})
+	if plan.DatasetPer != "" {
+		text := "prefilled for each " + strings.ToLower(string(plan.DatasetPer))
+		if plan.DatasetReason != "" {
+			text += " (" + plan.DatasetReason + ")"
+		}
+		rows = append(rows, []string{"data", text})
 	}
-	return &Table{Header: []string{"What", "Value"}, Rows: rows}
+	rows = append(rows,
+		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
+		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},
+		[]string{"smallest effect", fmt.Sprintf("%s: carried out in full, the plan proves it four times out of five at the assumed noise", plan.SmallestEffect)},
+	)
+	return rows
 }
 
 // sweepFigures returns a row for each figure of each trial. For a trial without figures, it returns one row in

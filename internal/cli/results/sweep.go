@@ -101,38 +101,8 @@ func writePlan(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
 	if plan == nil || s.Spec.Mode != v1alpha1.SweepModePlan {
 		return
 	}
-	words, baseline := sweepspec.WordsOf(&s.Spec, plan), make([]string, len(plan.Baseline))
-	for i, b := range plan.Baseline {
-		baseline[i] = fmt.Sprintf("%s=%s", b.Name, b.Value)
-	}
-	rows := [][]string{
-		{"configurations", fmt.Sprintf("%d, against the baseline %s", plan.Configurations, strings.Join(baseline, " "))},
-		{"design", words.Name},
-		{"trials", words.Trials},
-	}
-	if words.Time != "" {
-		rows = append(rows, []string{"time", words.Time})
-	}
-	if plan.EstimatedBytesWritten != nil && plan.RunBytesWritten != nil {
-		rows = append(rows, []string{"written", fmt.Sprintf("at most about %s, %s by each trial, before replication", plan.EstimatedBytesWritten, plan.RunBytesWritten)})
-	}
-	if plan.ScratchPoolPer != "" {
-		rows = append(rows, []string{"scratch pools", "one for each " + strings.ToLower(string(plan.ScratchPoolPer))})
-	}
-	if plan.DatasetPer != "" {
-		text := "prefilled for each " + strings.ToLower(string(plan.DatasetPer))
-		if plan.DatasetReason != "" {
-			text += " (" + plan.DatasetReason + ")"
-		}
-		rows = append(rows, []string{"data", text})
-	}
-	rows = append(rows,
-		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
-		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},
-		[]string{"smallest effect", fmt.Sprintf("%s: carried out in full, the plan proves it four times out of five at the assumed noise", plan.SmallestEffect)},
-	)
 	out.WriteString("\n")
-	terminal.WriteTable(out, columns, []string{"THE PLAN", ""}, rows)
+	terminal.WriteTable(out, columns, []string{"THE PLAN", ""}, report.PlanRows(s))
 	for _, refusal := range plan.Refusals {
 		terminal.Append(out, "Refused: %s\n", refusal)
 	}
