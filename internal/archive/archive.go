@@ -242,14 +242,31 @@ func PhaseNames(runs []*Run) []v1alpha1.PhaseName {
 	return names
 }
 
+// Observation returns what was observed in a phase; nil if nothing was.
+func (r *Run) Observation(phase v1alpha1.PhaseName) *figure.Observation {
+	i := slices.IndexFunc(r.Phases, func(p Phase) bool { return p.Name == phase })
+	if i < 0 {
+		return nil
+	}
+	return r.Phases[i].Observation
+}
+
+// Figure returns a figure of a phase, and whether the run has it.
+func (r *Run) Figure(phase v1alpha1.PhaseName, metric v1alpha1.Metric, direction v1alpha1.Direction) (figure.Figure, bool) {
+	o := r.Observation(phase)
+	if o == nil {
+		return figure.Figure{}, false
+	}
+	return figure.Find(o.Figures, metric, direction)
+}
+
 // Observations returns the observations of a phase in all valid runs, in the order of the runs,
 // for [figure.Combine].
 func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	var all []figure.Observation
 	for _, run := range runs {
-		i := slices.IndexFunc(run.Phases, func(p Phase) bool { return p.Name == phase })
-		if i >= 0 && run.State == v1alpha1.RunValid && run.Phases[i].Observation != nil {
-			all = append(all, *run.Phases[i].Observation)
+		if o := run.Observation(phase); o != nil && run.State == v1alpha1.RunValid {
+			all = append(all, *o)
 		}
 	}
 	return all

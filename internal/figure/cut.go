@@ -43,15 +43,7 @@ func directionAfter(d *result.Direction, ramp float64) (part *result.Direction, 
 		return nil, false, fmt.Errorf("the output has no values over time, so the ramp of %v s cannot be cut", ramp)
 	}
 	course := seriesAfter(s, ramp)
-	var operations, bytes, latency float64
-	for i := range course.Len() {
-		length := course.EndSeconds[i] - course.StartSeconds[i]
-		operations += length * course.OperationsPerSecond[i]
-		bytes += length * course.BytesPerSecond[i]
-		if course.MeanLatencySeconds != nil {
-			latency += length * course.OperationsPerSecond[i] * course.MeanLatencySeconds[i]
-		}
-	}
+	operations, bytes, latency := sums(course, ramp, math.Inf(1))
 	count := int64(math.Round(operations))
 	if count == 0 {
 		return nil, false, fmt.Errorf("nothing completed after the ramp of %v s", ramp)

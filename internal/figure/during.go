@@ -47,7 +47,21 @@ func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	if end := s.EndSeconds[s.Len()-1]; end < to && end > from && to-end <= missingTail {
 		to = end
 	}
-	var operations, bytes, latency float64
+	operations, bytes, latency := sums(s, from, to)
+	count := int64(math.Round(operations))
+	if count == 0 {
+		return nil
+	}
+	part := &result.Direction{Operations: count, Bytes: int64(math.Round(bytes)), Seconds: to - from, ShortestSeconds: to - from}
+	if latency > 0 {
+		part.Latency = &result.Latency{Moments: result.Moments{Count: count, MeanSeconds: latency / operations}}
+	}
+	return part
+}
+
+// sums adds up the operations, the bytes and, if the series has latencies, the seconds of all operations between two
+// moments. An interval that contains one of the moments counts in proportion.
+func sums(s *result.Series, from, to float64) (operations, bytes, latency float64) {
 	for i := range s.Len() {
 		share := min(s.EndSeconds[i], to) - max(s.StartSeconds[i], from)
 		if share <= 0 {
@@ -59,15 +73,7 @@ func directionDuring(s *result.Series, from, to float64) *result.Direction {
 			latency += share * s.OperationsPerSecond[i] * s.MeanLatencySeconds[i]
 		}
 	}
-	count := int64(math.Round(operations))
-	if count == 0 {
-		return nil
-	}
-	part := &result.Direction{Operations: count, Bytes: int64(math.Round(bytes)), Seconds: to - from, ShortestSeconds: to - from}
-	if latency > 0 {
-		part.Latency = &result.Latency{Moments: result.Moments{Count: count, MeanSeconds: latency / operations}}
-	}
-	return part
+	return operations, bytes, latency
 }
 
 // CombinedIOPS returns the operations per second over all runs, computed as in [Combine]; "" without runs, or

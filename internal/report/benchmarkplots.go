@@ -198,8 +198,8 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 	all, hasAll := pointOf(p, metric, v1alpha1.DirectionTotal)
 	var values []float64
 	for _, run := range runs {
-		if v, ok := valueOf(run, p.Name, metric); ok {
-			values = append(values, v)
+		if f, ok := run.Figure(p.Name, metric, v1alpha1.DirectionTotal); ok {
+			values = append(values, f.Value)
 		}
 	}
 	if len(values) < 2 {
@@ -221,7 +221,7 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 	for i, run := range runs {
 		position := x.position(float64(i + 1))
 		marks[i] = mark{position, fmt.Sprintf("run %d", run.Number)}
-		v, ok := valueOf(run, p.Name, metric)
+		f, ok := run.Figure(p.Name, metric, v1alpha1.DirectionTotal)
 		if !ok {
 			c.cross(position, bottom-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
 			continue
@@ -230,7 +230,7 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 		if run.State != v1alpha1.RunValid {
 			class = "hollow"
 		}
-		c.marker(class, number%colours, position, y.position(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
+		c.marker(class, number%colours, position, y.position(f.Value), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, f.Value)))
 	}
 	c.bottomAxis(bottom+18, marks)
 	return &Plot{
@@ -238,16 +238,6 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 		Caption: fmt.Sprintf("%s, %s of each run%s. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom "+
 			"is a run without a figure.", p.Name, metric, y.beginning()),
 	}
-}
-
-func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) (float64, bool) {
-	for _, phase := range run.Phases {
-		if phase.Name == name && phase.Observation != nil {
-			f, ok := figure.Find(phase.Observation.Figures, metric, v1alpha1.DirectionTotal)
-			return f.Value, ok
-		}
-	}
-	return 0, false
 }
 
 // coursePlots returns a plot for each phase and direction. Each plot has a trace for each run: the rate of
@@ -312,13 +302,12 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 }
 
 func seriesOf(run *archive.Run, name v1alpha1.PhaseName, direction result.DirectionName) *result.Series {
-	for _, phase := range run.Phases {
-		if phase.Name != name || phase.Observation == nil || phase.Observation.Result == nil {
-			continue
-		}
-		if d := phase.Observation.Result.Direction(direction); d != nil {
-			return d.Series
-		}
+	o := run.Observation(name)
+	if o == nil || o.Result == nil {
+		return nil
+	}
+	if d := o.Result.Direction(direction); d != nil {
+		return d.Series
 	}
 	return nil
 }

@@ -176,11 +176,7 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	figures := func(s side) []figure.Figure {
 		var all []figure.Figure
 		for _, run := range s.runs {
-			i := slices.IndexFunc(run.Phases, func(p archive.Phase) bool { return p.Name == name })
-			if i < 0 || run.Phases[i].Observation == nil {
-				return nil
-			}
-			f, ok := figure.Find(run.Phases[i].Observation.Figures, metric, direction)
+			f, ok := run.Figure(name, metric, direction)
 			if !ok || f.AtLeast {
 				return nil
 			}

@@ -147,13 +147,8 @@ func (r *regression) expectations(b side, phase v1alpha1.PhaseName, against stri
 // hasFigure reports whether a run of a side has a figure.
 func hasFigure(s side, phase v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) bool {
 	return slices.ContainsFunc(s.runs, func(run *archive.Run) bool {
-		return slices.ContainsFunc(run.Phases, func(p archive.Phase) bool {
-			if p.Name != phase || p.Observation == nil {
-				return false
-			}
-			_, found := figure.Find(p.Observation.Figures, metric, direction)
-			return found
-		})
+		_, found := run.Figure(phase, metric, direction)
+		return found
 	})
 }
 
@@ -171,9 +166,8 @@ func judgement(e v1alpha1.Expectation, r figure.Regression) Judgement {
 // inClosedLoop reports whether a figure is a percentile of a closed loop in a run of a side.
 func (s side) inClosedLoop(ref v1alpha1.MetricReference) bool {
 	return figure.IsPercentile(ref.Metric) && slices.ContainsFunc(s.runs, func(run *archive.Run) bool {
-		return slices.ContainsFunc(run.Phases, func(p archive.Phase) bool {
-			return p.Name == ref.Phase && p.Observation != nil && slices.Contains(p.Observation.Marks, v1alpha1.MarkClosedLoop)
-		})
+		o := run.Observation(ref.Phase)
+		return o != nil && slices.Contains(o.Marks, v1alpha1.MarkClosedLoop)
 	})
 }
 

@@ -131,7 +131,7 @@ func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1a
 	known := false
 	for _, run := range runs {
 		text := ""
-		if f, ok := figureOf(run, combined.Name, direction, metric); ok {
+		if f, ok := run.Figure(combined.Name, metric, direction); ok {
 			known = true
 			text = figure.Human(metric, f.Value)
 			if f.AtLeast {
@@ -154,14 +154,6 @@ func figureRow(runs []*archive.Run, combined v1alpha1.PhaseResult, direction v1a
 		row = append(row, value, interval, spread(valid))
 	}
 	return append(row, cells...)
-}
-
-func figureOf(run *archive.Run, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (figure.Figure, bool) {
-	i := slices.IndexFunc(run.Phases, func(p archive.Phase) bool { return p.Name == name })
-	if i < 0 || run.Phases[i].Observation == nil {
-		return figure.Figure{}, false
-	}
-	return figure.Find(run.Phases[i].Observation.Figures, metric, direction)
 }
 
 func combinedCells(combined v1alpha1.PhaseResult, direction v1alpha1.Direction, metric v1alpha1.Metric) (value, interval string) {
