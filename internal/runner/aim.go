@@ -33,8 +33,8 @@ type aiming struct {
 }
 
 // aim stops the engine of a task, starts another command, and returns when that runs.
-func (s *execution) aim(ctx context.Context, id string, at Aim) *Error {
-	request, refused := s.requestAim(id, at)
+func (s *execution) aim(ctx context.Context, id string, next Aim) *Error {
+	request, refused := s.requestAim(id, next)
 	if refused != nil {
 		return refused
 	}
@@ -46,12 +46,12 @@ func (s *execution) aim(ctx context.Context, id string, at Aim) *Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !request.runs {
-		return refuse(NotStarted, "the engine of task %s could not be started at target %d", id, at.Target)
+		return refuse(NotStarted, "the engine of task %s could not be started at target %d", id, next.Target)
 	}
 	return nil
 }
 
-func (s *execution) requestAim(id string, at Aim) (*aiming, *Error) {
+func (s *execution) requestAim(id string, next Aim) (*aiming, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, refused := s.find(id)
@@ -60,15 +60,15 @@ func (s *execution) requestAim(id string, at Aim) (*aiming, *Error) {
 		return nil, refused
 	case e.status.State != task.Measuring:
 		return nil, refuse(NotReady, "task %s is %s, not Measuring", id, e.status.State)
-	case at.Target < 0:
-		return nil, refuse(Invalid, "there is no target %d", at.Target)
+	case next.Target < 0:
+		return nil, refuse(Invalid, "there is no target %d", next.Target)
 	case e.aiming != nil:
 		return nil, refuse(Busy, "task %s is being aimed already", id)
 	}
-	if refused := validateCommand(at.Command, s.programs); refused != nil {
+	if refused := validateCommand(next.Command, s.programs); refused != nil {
 		return nil, refused
 	}
-	e.aiming = &aiming{Aim: at, ends: make(chan struct{})}
+	e.aiming = &aiming{Aim: next, ends: make(chan struct{})}
 	e.stopEngine(errAimed)
 	return e.aiming, nil
 }
@@ -117,15 +117,14 @@ func stoppedForAim(c task.Command, e exit) error {
 }
 
 func (s *server) aimTask(w http.ResponseWriter, r *http.Request) {
-	var at Aim
-	if err := jsonv2.UnmarshalRead(r.Body, &at, jsonv2.RejectUnknownMembers(true)); err != nil {
+	var next Aim
+	if err := jsonv2.UnmarshalRead(r.Body, &next, jsonv2.RejectUnknownMembers(true)); err != nil {
 		answerError(w, refuse(Invalid, "the target cannot be read: %v", err))
 		return
 	}
-	answerEither(w, struct{}{}, s.aim(r.Context(), r.PathValue("id"), at))
+	answerEither(w, struct{}{}, s.aim(r.Context(), r.PathValue("id"), next))
 }
 
-// Aim implements [Client].
-func (c *client) Aim(ctx context.Context, id string, at Aim) error {
-	return c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/aim"), at, nil, 0)
+func (c *client) Aim(ctx context.Context, id string, next Aim) error {
+	return c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/aim"), next, nil, 0)
 }

@@ -50,10 +50,10 @@ func (l line) drift() (float64, bool) {
 	us := l.corrected()
 	var w0, w1, w2, t0, t1 float64
 	for _, p := range l.near {
-		d, at := distance(p.x, l.knee), float64(p.index)
+		d, index := distance(p.x, l.knee), float64(p.index)
 		m := mean(l.slope * d)
 		w := m * (1 - m)
-		w0, w1, w2, t0, t1 = w0+w, w1+w*d, w2+w*d*d, t0+w*at, t1+w*d*at
+		w0, w1, w2, t0, t1 = w0+w, w1+w*d, w2+w*d*d, t0+w*index, t1+w*d*index
 	}
 	det := w0*w2 - w1*w1
 	if det <= 0 {

@@ -198,13 +198,13 @@ func (l *line) corrected() []float64 {
 // bounds is set to the bound.
 func (l *line) solve() bool {
 	us := l.corrected()
-	slope, at := l.slope, l.knee
+	slope, knee := l.slope, l.knee
 	alpha := 0.0 // at the reference point
 	fixed := false
 	for range 60 {
 		var ga, gb, haa, hab, hbb float64
 		for i, p := range l.near {
-			d := distance(p.x, at)
+			d := distance(p.x, knee)
 			m := mean(alpha + slope*d)
 			w := m*(1-m) + 1e-9
 			ga, gb = ga+us[i]-m, gb+(us[i]-m)*d
@@ -229,7 +229,7 @@ func (l *line) solve() bool {
 	if !(slope > shallow && away > 0.3 && away < 3) {
 		return false
 	}
-	l.slope, l.knee = slope*away, at+math.Log(away)/bend
+	l.slope, l.knee = slope*away, knee+math.Log(away)/bend
 	return true
 }
 

@@ -129,10 +129,10 @@ func middle(points []point) float64 {
 // few steps are left.
 func (q Question) confirmRate(k Knee, steps []Step) (float64, bool) {
 	done := 0
-	at := k.LowPerSecond
+	rate := k.LowPerSecond
 	for _, s := range steps {
 		if s.Purpose == Confirm && s.Fault == "" {
-			done, at = done+1, s.OfferedPerSecond
+			done, rate = done+1, s.OfferedPerSecond
 		}
 	}
 	if k.State != Found && k.State != NeverExceeded || done >= confirmSteps {
@@ -141,5 +141,5 @@ func (q Question) confirmRate(k Knee, steps []Step) (float64, bool) {
 	if done == 0 && k.HalfWidth() > 0.8*q.HalfWidth && q.MaxSteps-len(steps) > confirmSteps {
 		return 0, false
 	}
-	return at, true
+	return rate, true
 }

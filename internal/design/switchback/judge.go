@@ -210,13 +210,13 @@ func (q Question) judgeShort(entries []Entry) ([]Finding, error) {
 func (q Question) BestIsKnown(found []Finding, wins, decided func(int) bool) bool {
 	best, hopes := math.Inf(-1), math.Inf(-1)
 	for i, f := range found {
-		at, low, high := math.Log(f.Assessment.Ratio), math.Log(f.Assessment.Interval.Low), math.Log(f.Assessment.Interval.High)
+		ratio, low, high := math.Log(f.Assessment.Ratio), math.Log(f.Assessment.Interval.Low), math.Log(f.Assessment.Interval.High)
 		if q.Criteria.Direction == stats.LowerIsBetter {
-			at, high = -at, -low
+			ratio, high = -ratio, -low
 		}
 		switch {
 		case wins(i):
-			best = max(best, at)
+			best = max(best, ratio)
 		case !decided(i):
 			hopes = max(hopes, high)
 		}
