@@ -43,77 +43,62 @@ func refusedWith(err error, number syscall.Errno) bool {
 	return answered && answer.Errno == int(number)
 }
 
-// Status implements Client.
 func (v verbs) Status(ctx context.Context, conn Connection) (*Status, error) {
 	return read(ctx, v, conn, parseStatus, "status")
 }
 
-// OSDMap implements Client.
 func (v verbs) OSDMap(ctx context.Context, conn Connection) (*OSDMap, error) {
 	return read(ctx, v, conn, parseOSDMap, "osd dump")
 }
 
-// OSDs implements Client.
 func (v verbs) OSDs(ctx context.Context, conn Connection) ([]OSD, error) {
 	return read(ctx, v, conn, parseOSDs, "osd df")
 }
 
-// OSDTree implements Client.
 func (v verbs) OSDTree(ctx context.Context, conn Connection) ([]OSDLocation, error) {
 	return read(ctx, v, conn, parseOSDTree, "osd tree")
 }
 
-// OSDDevices implements Client.
 func (v verbs) OSDDevices(ctx context.Context, conn Connection) ([]OSDDevice, error) {
 	return read(ctx, v, conn, parseOSDDevices, "osd metadata")
 }
 
-// DF implements Client.
 func (v verbs) DF(ctx context.Context, conn Connection) (*DF, error) {
 	return read(ctx, v, conn, parseDF, "df detail")
 }
 
-// OSDPerf implements Client.
 func (v verbs) OSDPerf(ctx context.Context, conn Connection) ([]OSDLatency, error) {
 	return read(ctx, v, conn, parseOSDPerf, "osd perf")
 }
 
-// OSDIO implements Client.
 func (v verbs) OSDIO(ctx context.Context, conn Connection) ([]OSDIO, error) {
 	return read(ctx, v, conn, parseOSDIO, "osd status")
 }
 
-// PGs implements Client.
 func (v verbs) PGs(ctx context.Context, conn Connection) ([]PG, error) {
 	return read(ctx, v, conn, parsePGs, "pg dump pgs_brief")
 }
 
-// Strays implements Client.
 func (v verbs) Strays(ctx context.Context, conn Connection) (*Strays, error) {
 	return read(ctx, v, conn, parseStrays, "pg dump pgs_brief osds")
 }
 
-// PoolIO implements Client.
 func (v verbs) PoolIO(ctx context.Context, conn Connection) ([]PoolIO, error) {
 	return read(ctx, v, conn, parsePoolIO, "osd pool stats")
 }
 
-// Versions implements Client.
 func (v verbs) Versions(ctx context.Context, conn Connection) (*Versions, error) {
 	return read(ctx, v, conn, parseVersions, "versions")
 }
 
-// ConfigDump implements Client.
 func (v verbs) ConfigDump(ctx context.Context, conn Connection) ([]ConfigEntry, error) {
 	return read(ctx, v, conn, parseConfigDump, "config dump")
 }
 
-// Balancer implements Client.
 func (v verbs) Balancer(ctx context.Context, conn Connection) (*Balancer, error) {
 	return read(ctx, v, conn, parseBalancer, "balancer status")
 }
 
-// Recovered implements Client.
 func (v verbs) Recovered(ctx context.Context, conn Connection) (*Recovered, error) {
 	return read(ctx, v, conn, parseRecovered, "pg dump sum")
 }
@@ -124,7 +109,6 @@ func (v verbs) ConfigShow(ctx context.Context, conn Connection, osd int, option 
 		"config show", osdWord(osd), option)
 }
 
-// ConfigHelp implements Client.
 func (v verbs) ConfigHelp(ctx context.Context, conn Connection, option string) (*OptionHelp, error) {
 	help, err := read(ctx, v, conn, parseConfigHelp, "config help", option)
 	if refusedWith(err, syscall.ENOENT) {
@@ -133,7 +117,6 @@ func (v verbs) ConfigHelp(ctx context.Context, conn Connection, option string) (
 	return help, err
 }
 
-// RunningConfig implements Client.
 func (v verbs) RunningConfig(ctx context.Context, conn Connection, osds []int, options []string) ([]Running, error) {
 	if len(osds) > maxAsked || len(options) > maxOptions {
 		return nil, &InvalidError{fmt.Sprintf("at most %d options of %d OSDs can be asked for at once", maxOptions, maxAsked)}
@@ -169,7 +152,6 @@ func (v verbs) running(ctx context.Context, conn Connection, osd int, options []
 	return Running{OSD: osd, Options: slices.DeleteFunc(all, func(o RunningOption) bool { return !slices.Contains(options, o.Name) })}, nil
 }
 
-// PGsOn implements Client.
 func (v verbs) PGsOn(ctx context.Context, conn Connection, osds ...int) ([]PG, error) {
 	if err := ValidOSDs(osds); err != nil {
 		return nil, err
@@ -198,7 +180,6 @@ func (v verbs) OKToStop(ctx context.Context, conn Connection, osds ...int) (*Sto
 	return stop, err
 }
 
-// DropOSDCaches implements Client.
 func (v verbs) DropOSDCaches(ctx context.Context, conn Connection) error {
 	return v.keep(ctx, conn, "tell osd.* cache drop")
 }
@@ -209,7 +190,6 @@ func (v verbs) keep(ctx context.Context, conn Connection, prefix string, args ..
 	return err
 }
 
-// GetKey implements Client.
 func (v verbs) GetKey(ctx context.Context, conn Connection, key string) (string, bool, error) {
 	out, err := v.executor.Execute(ctx, conn, Command{Prefix: "config-key get", Args: []string{key}}, nil)
 	if refusedWith(err, syscall.ENOENT) {
@@ -218,13 +198,11 @@ func (v verbs) GetKey(ctx context.Context, conn Connection, key string) (string,
 	return string(out), err == nil, err
 }
 
-// SetKey implements Client.
 func (v verbs) SetKey(ctx context.Context, conn Connection, key, value string) error {
 	_, err := v.executor.Execute(ctx, conn, Command{Prefix: "config-key set", Args: []string{key}, Input: value}, nil)
 	return err
 }
 
-// RemoveKey implements Client.
 func (v verbs) RemoveKey(ctx context.Context, conn Connection, key string) error {
 	return v.keep(ctx, conn, "config-key rm", key)
 }
@@ -234,12 +212,10 @@ func (v verbs) ClientAddresses(ctx context.Context, conn Connection, monitor, us
 	return read(ctx, v, conn, func(out []byte) ([]string, error) { return parseSessions(out, "client."+user) }, "tell mon sessions", monitor)
 }
 
-// BlocklistClient implements Client.
 func (v verbs) BlocklistClient(ctx context.Context, conn Connection, address string, expiry time.Duration) error {
 	return v.keep(ctx, conn, "osd blocklist add", address, strconv.Itoa(int(expiry.Seconds())))
 }
 
-// Images implements Client.
 func (v verbs) Images(ctx context.Context, conn Connection, pool, prefix string) ([]string, error) {
 	if err := ownImage(prefix); err != nil {
 		return nil, err
@@ -266,7 +242,6 @@ func (v verbs) RemoveImage(ctx context.Context, conn Connection, pool, image str
 	return err
 }
 
-// Objects implements Client.
 func (v verbs) Objects(ctx context.Context, conn Connection, pool, namespace, prefix string, limit int) ([]string, error) {
 	return read(ctx, v, conn, func(out []byte) ([]string, error) {
 		if len(out) == 0 {
@@ -276,7 +251,6 @@ func (v verbs) Objects(ctx context.Context, conn Connection, pool, namespace, pr
 	}, "rados ls", pool, namespace, prefix, strconv.Itoa(limit))
 }
 
-// RemoveObjects implements Client.
 func (v verbs) RemoveObjects(ctx context.Context, conn Connection, pool, namespace string, objects []string) error {
 	if err := OwnObjects(pool, namespace, objects); err != nil {
 		return err
@@ -322,12 +296,10 @@ func (v verbs) change(ctx context.Context, conn Connection, fence Fence, prefix 
 	return err
 }
 
-// SetPoolOption implements Tuner.
 func (v verbs) SetPoolOption(ctx context.Context, conn Connection, fence Fence, pool, option, value string) error {
 	return v.change(ctx, conn, fence, "osd pool set", pool, option, value)
 }
 
-// UnsetPoolOption implements Tuner.
 func (v verbs) UnsetPoolOption(ctx context.Context, conn Connection, fence Fence, pool, option string) error {
 	value, possible := UnsetBy(option)
 	if !possible {
@@ -336,17 +308,14 @@ func (v verbs) UnsetPoolOption(ctx context.Context, conn Connection, fence Fence
 	return v.change(ctx, conn, fence, "osd pool set", pool, option, value)
 }
 
-// SetConfig implements Tuner.
 func (v verbs) SetConfig(ctx context.Context, conn Connection, fence Fence, who ConfigWho, option, value string) error {
 	return v.change(ctx, conn, fence, "config set", who.String(), option, value)
 }
 
-// RemoveConfig implements Tuner.
 func (v verbs) RemoveConfig(ctx context.Context, conn Connection, fence Fence, who ConfigWho, option string) error {
 	return v.change(ctx, conn, fence, "config rm", who.String(), option)
 }
 
-// SetBalancer implements Tuner.
 func (v verbs) SetBalancer(ctx context.Context, conn Connection, fence Fence, on bool) error {
 	if on {
 		return v.change(ctx, conn, fence, "balancer on")
@@ -354,7 +323,6 @@ func (v verbs) SetBalancer(ctx context.Context, conn Connection, fence Fence, on
 	return v.change(ctx, conn, fence, "balancer off")
 }
 
-// SetFlag implements Tuner.
 func (v verbs) SetFlag(ctx context.Context, conn Connection, fence Fence, flag string, on bool) error {
 	if on {
 		return v.change(ctx, conn, fence, "osd set", flag)
@@ -362,7 +330,6 @@ func (v verbs) SetFlag(ctx context.Context, conn Connection, fence Fence, flag s
 	return v.change(ctx, conn, fence, "osd unset", flag)
 }
 
-// PlacePGs implements Tuner.
 func (v verbs) PlacePGs(ctx context.Context, conn Connection, fence Fence, pool string, pgs []PGPlacement) error {
 	args := []string{pool}
 	for _, pg := range pgs {
@@ -371,7 +338,6 @@ func (v verbs) PlacePGs(ctx context.Context, conn Connection, fence Fence, pool 
 	return v.change(ctx, conn, fence, "osd pg-upmap", args...)
 }
 
-// SetNoUp implements Tuner.
 func (v verbs) SetNoUp(ctx context.Context, conn Connection, fence Fence, osd int, on bool) error {
 	if on {
 		return v.change(ctx, conn, fence, "osd set-group", FlagNoUp, osdWord(osd))
@@ -379,7 +345,6 @@ func (v verbs) SetNoUp(ctx context.Context, conn Connection, fence Fence, osd in
 	return v.change(ctx, conn, fence, "osd unset-group", FlagNoUp, osdWord(osd))
 }
 
-// MarkOSDsDown implements Tuner.
 func (v verbs) MarkOSDsDown(ctx context.Context, conn Connection, fence Fence, osds []int) error {
 	names := make([]string, len(osds))
 	for i, osd := range osds {

@@ -121,7 +121,6 @@ func validateTasks(tasks []task.Status) error {
 	return nil
 }
 
-// Put implements [Client].
 func (c *client) Put(ctx context.Context, t task.Task) (task.Status, error) {
 	var status task.Status
 	err := c.exchange(ctx, 0, http.MethodPut, taskPath(t.ID, ""), t, &status, maxRefusalBytes)
@@ -129,7 +128,6 @@ func (c *client) Put(ctx context.Context, t task.Task) (task.Status, error) {
 	return status, err
 }
 
-// Start implements [Client].
 func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	sent := &atomic.Pointer[time.Time]{}
 	now := time.Now()
@@ -177,12 +175,10 @@ func bound(sent, received time.Time, running time.Duration) Started {
 	return Started{NotBefore: sent, NotAfter: began}
 }
 
-// Cancel implements [Client].
 func (c *client) Cancel(ctx context.Context, id string) error {
 	return c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/cancel"), nil, nil, 0)
 }
 
-// Report implements [Client].
 func (c *client) Report(ctx context.Context, id string) (*task.Report, error) {
 	var report *task.Report
 	err := c.request(ctx, 0, http.MethodGet, taskPath(id, "/report"), nil, func(body io.Reader) (err error) {
@@ -208,7 +204,6 @@ func (c *client) reportMemory(id string) int64 {
 	return min(maxReportMemory, reportBytes+reportBytesEachSecond*int64(time.Since(signalled)/time.Second))
 }
 
-// Finish implements [Client].
 func (c *client) Finish(ctx context.Context) error {
 	defer c.http.CloseIdleConnections()
 	return c.exchange(ctx, 0, http.MethodPost, "/v1/finish", nil, nil, 0)

@@ -71,7 +71,6 @@ var (
 	_ pflag.Value = nameValue{}
 )
 
-// Set implements pflag.Value.
 func (v filesValue) Set(s string) error {
 	for file := range strings.SplitSeq(s, ",") {
 		if file == "" {
@@ -82,13 +81,10 @@ func (v filesValue) Set(s string) error {
 	return nil
 }
 
-// Type implements pflag.Value.
 func (filesValue) Type() string { return "FILE" }
 
-// String implements pflag.Value.
 func (filesValue) String() string { return "" }
 
-// Set implements pflag.Value.
 func (v nameValue) Set(s string) error {
 	if s == "" {
 		return errors.New("the name is empty")
@@ -97,10 +93,8 @@ func (v nameValue) Set(s string) error {
 	return nil
 }
 
-// Type implements pflag.Value.
 func (nameValue) Type() string { return "NAME" }
 
-// String implements pflag.Value.
 func (nameValue) String() string { return "" }
 
 // list returns the candidates in the order in which they were given.
@@ -154,7 +148,6 @@ func checkGroups(gs []group) error {
 // fraction is a share such as 20% or 0.2. Set refuses a bare 20, because it is ambiguous.
 type fraction float64
 
-// Set implements pflag.Value.
 func (f *fraction) Set(s string) error {
 	number, isPercent := strings.CutSuffix(s, "%")
 	x, err := strconv.ParseFloat(number, 64)
@@ -173,10 +166,8 @@ func (f *fraction) Set(s string) error {
 	return nil
 }
 
-// Type implements pflag.Value.
 func (*fraction) Type() string { return "SHARE" }
 
-// String implements pflag.Value.
 func (f *fraction) String() string {
 	return strconv.FormatFloat(100*float64(*f), 'g', 6, 64) + "%"
 }

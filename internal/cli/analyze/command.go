@@ -105,20 +105,17 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.minimumEffect, "minimum-effect", "gain that a candidate must exceed to be Superior")
 	flags.Var(&o.equivalence, "equivalence", "difference that does not matter")
 	flags.Var(&o.confidence, "confidence", "one minus the chance of a false gain")
-	flags.StringVarP(&o.output, "output", "o", "table", "table, json, yaml or markdown")
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "markdown")
 	flags.StringVar(&o.plot, "plot", "", "SVG file for a plot of the runs; with --table, of the ratios")
 	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts; any other exits with 3")
 	flags.StringSliceVar(&o.expectDifference, "expect-difference", nil, "options in which the loads are meant to differ, such as iodepth; any other exits with 3")
 	flags.BoolVar(&o.closedLoop, "closed-loop", false, "judge percentiles of fio without a rate: they hide stalls")
 	kube.CompleteFlag(cmd, "metric", metricNames())
 	kube.CompleteFlag(cmd, "direction", directions())
-	kube.CompleteFlag(cmd, "output", outputs())
 	kube.CompleteFlag(cmd, "expect", words.SweepVerdicts())
 }
 
 func directions() []string { return []string{total, "read", "write", "trim", "mixed"} }
-
-func outputs() []string { return []string{"table", "json", "yaml", "markdown"} }
 
 func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	if err := o.check(); err != nil {
@@ -170,9 +167,6 @@ func (o *options) expectations() []difference.Expectation {
 }
 
 func (o *options) check() error {
-	if !slices.Contains(outputs(), o.output) {
-		return exit.UsageErrorf("--output %q: want one of %s", o.output, strings.Join(outputs(), ", "))
-	}
 	if !slices.Contains(directions(), o.direction) {
 		return exit.UsageErrorf("--direction %q: want one of %s", o.direction, strings.Join(directions(), ", "))
 	}

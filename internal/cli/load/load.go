@@ -51,13 +51,15 @@ type Flags struct {
 
 	size    *resource.Quantity // the parsed blockSize
 	volume  *resource.Quantity // the parsed volumeSize, its default, or the size that Fit chose
+	own     *pflag.FlagSet     // the flags themselves
 	fioFlag bool               // whether a flag has a name of fio, such as --iodepth
 	fitted  bool               // whether Fit chose volume, a size that a class offers
 }
 
 // Add registers the flags on a command. The parameter duration is the default of --duration.
 func (l *Flags) Add(cmd *cobra.Command, duration time.Duration) {
-	flags := cmd.Flags()
+	flags := pflag.NewFlagSet("load", pflag.ContinueOnError)
+	flags.SortFlags = false
 	l.duration = words.Seconds(duration)
 	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed if there are several, or if you may not list them")
 	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator allows for benchmarks (default a scratch pool)")
@@ -80,7 +82,9 @@ func (l *Flags) Add(cmd *cobra.Command, duration time.Duration) {
 	flags.Var(&l.ramp, "ramp", "warm-up that is not measured; 0 is the engine's default")
 	flags.Int32Var(&l.clients, "clients", 1, "pods that send the load together")
 	flags.StringVar(&l.dataset, "dataset", "", "size of the data that each client prefills if the phase needs data, such as 20Gi (default Auto, or 40% of a volume)")
-	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	l.own = flags
+	cmd.Flags().AddFlagSet(flags)
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		_, fio := words.Field(name)
 		l.fioFlag = l.fioFlag || fio
 		return pflag.NormalizedName(words.Flag(name))
@@ -90,16 +94,15 @@ func (l *Flags) Add(cmd *cobra.Command, duration time.Duration) {
 	}
 }
 
-func names() []string {
-	return []string{
-		"ceph-cluster", "pool", "storage-class", "volume-size", "volume-mode", "replicas", "device-class", "failure-domain", "engine", "mode",
-		"block-size", "depth", "jobs", "read-percent", "rate-iops", "closed-loop", "duration", "ramp", "clients", "dataset",
-	}
-}
-
 // Given returns the load flags that the command line sets.
-func (*Flags) Given(flags *pflag.FlagSet) []string {
-	return slices.DeleteFunc(names(), func(name string) bool { return !flags.Changed(name) })
+func (l *Flags) Given() []string {
+	var given []string
+	l.own.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			given = append(given, f.Name)
+		}
+	})
+	return given
 }
 
 // Engines returns the engines that a phase may name.

@@ -21,10 +21,9 @@ import (
 
 // Kind describes CephTuningSweep or CephBenchmark.
 type Kind struct {
-	// Name is the name of the kind, Plural the name of the resource, and Short its short name.
+	// Name is the name of the kind, Plural the name of the resource, and Short its short name. kubectl accepts all of them,
+	// in lower case.
 	Name, Plural, Short string
-	// aliases are the words that kubectl accepts for the kind.
-	aliases []string
 	// New and NewList return empty objects.
 	New     func() client.Object
 	NewList func() client.ObjectList
@@ -34,7 +33,6 @@ type Kind struct {
 func Sweep() Kind {
 	return Kind{
 		Name: "CephTuningSweep", Plural: "cephtuningsweeps", Short: "cephsweep",
-		aliases: []string{"cephtuningsweep", "cephtuningsweeps", "cephsweep"},
 		New:     func() client.Object { return &v1alpha1.CephTuningSweep{} },
 		NewList: func() client.ObjectList { return &v1alpha1.CephTuningSweepList{} },
 	}
@@ -44,7 +42,6 @@ func Sweep() Kind {
 func Benchmark() Kind {
 	return Kind{
 		Name: "CephBenchmark", Plural: "cephbenchmarks", Short: "cephbench",
-		aliases: []string{"cephbenchmark", "cephbenchmarks", "cephbench"},
 		New:     func() client.Object { return &v1alpha1.CephBenchmark{} },
 		NewList: func() client.ObjectList { return &v1alpha1.CephBenchmarkList{} },
 	}
@@ -57,7 +54,7 @@ func Kinds() []Kind { return []Kind{Sweep(), Benchmark()} }
 func KindOf(word string) (Kind, bool) {
 	short, _, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, k := range Kinds() {
-		if slices.Contains(k.aliases, short) {
+		if slices.Contains([]string{strings.ToLower(k.Name), k.Plural, k.Short}, short) {
 			return k, true
 		}
 	}

@@ -101,7 +101,7 @@ func (o *running) check(cmd *cobra.Command, args []string) error {
 		}
 		return o.checkClasses(cmd)
 	}
-	given := append(o.load.Given(cmd.Flags()), o.gate.given(cmd.Flags())...)
+	given := append(o.load.Given(), o.gate.given(cmd.Flags())...)
 	if cmd.Flags().Changed("repetitions") {
 		given = append(given, "repetitions")
 	}

@@ -134,22 +134,18 @@ type logClient struct {
 
 var _ runner.Client = logClient{}
 
-// Snapshot implements [runner.Client].
 func (c logClient) Snapshot(context.Context, int64, time.Duration) (runner.Snapshot, error) {
 	return runner.Snapshot{Tasks: c.statuses}, nil
 }
 
-// Put implements [runner.Client].
 func (c logClient) Put(_ context.Context, t task.Task) (task.Status, error) {
 	return task.Status{}, onlyLog(runner.Finished, t.ID)
 }
 
-// Start implements [runner.Client].
 func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
 	return runner.Started{}, onlyLog(runner.NotReady, id)
 }
 
-// Aim implements [runner.Client].
 func (c logClient) Aim(_ context.Context, id string, _ runner.Aim) error {
 	return onlyLog(runner.NotReady, id)
 }
@@ -162,7 +158,6 @@ func (c logClient) Course(_ context.Context, id string, _ int) (runner.Course, e
 	return runner.Course{}, onlyLog(runner.NotFound, id)
 }
 
-// Report implements [runner.Client].
 func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
 	if report := c.log.Reports[id]; report != nil {
 		return report, nil
@@ -170,7 +165,6 @@ func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
 	return nil, onlyLog(runner.NotFound, id)
 }
 
-// Finish implements [runner.Client].
 func (c logClient) Finish(context.Context) error { return nil }
 
 // Speaks reports whether the log has reports, or may still get some.
