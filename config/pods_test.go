@@ -30,8 +30,6 @@ func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
 		return &as[appsv1.DaemonSet](t, o).Spec.Template
 	case "Job":
 		return &as[batchv1.Job](t, o).Spec.Template
-	case "CronJob":
-		return &as[batchv1.CronJob](t, o).Spec.JobTemplate.Spec.Template
 	}
 	return nil
 }

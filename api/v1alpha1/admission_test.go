@@ -39,11 +39,13 @@ func TestAdmission(t *testing.T) {
 	t.Run("defaults", func(t *testing.T) { testDefaults(t, c) })
 	t.Run("benchmarks", func(t *testing.T) { testCreate(t, c, minimalBenchmark, benchmarkCases) })
 	t.Run("sweeps", func(t *testing.T) { testCreate(t, c, minimalSweep, sweepCases) })
+	t.Run("schedules of benchmarks", func(t *testing.T) { testCreate(t, c, minimalBenchmark, scheduleCases) })
+	t.Run("schedules of sweeps", func(t *testing.T) { testCreate(t, c, minimalSweep, scheduleCases) })
 	t.Run("changes of benchmarks", func(t *testing.T) { testChange(t, c, minimalBenchmark, benchmarkChanges) })
 	t.Run("changes of sweeps", func(t *testing.T) { testChange(t, c, minimalSweep, sweepChanges) })
 	t.Run("columns", func(t *testing.T) { testColumns(t, config, c) })
 	t.Run("width", func(t *testing.T) { testWidth(t, config, c) })
-	t.Run("schedule", func(t *testing.T) { testSchedule(t, config, c) })
+	t.Run("changes with a schedule", func(t *testing.T) { testScheduledChanges(t, c) })
 	t.Run("field selectors", func(t *testing.T) { testFieldSelectors(t, c) })
 }
 

@@ -11,6 +11,20 @@ import (
 //    results of this one",
 //   rule="!has(self.spec.expectations) ||
 //      self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)"
+// +kubebuilder:validation:XValidation:message="template, diagnosis, expectations, quiescence and repetitions are fixed
+//    for a run: change runID in the same edit to run again with the new values; with a schedule, wait until the run
+//    ends",
+//   rule="$mayChange ||
+//      (has(self.spec.template) == has(oldSelf.spec.template) &&
+//        (!has(self.spec.template) || self.spec.template == oldSelf.spec.template) &&
+//        has(self.spec.diagnosis) == has(oldSelf.spec.diagnosis) &&
+//        (!has(self.spec.diagnosis) || self.spec.diagnosis == oldSelf.spec.diagnosis) &&
+//        has(self.spec.otherTargets) == has(oldSelf.spec.otherTargets) &&
+//        (!has(self.spec.otherTargets) || self.spec.otherTargets == oldSelf.spec.otherTargets) &&
+//        has(self.spec.expectations) == has(oldSelf.spec.expectations) &&
+//        (!has(self.spec.expectations) || self.spec.expectations == oldSelf.spec.expectations) &&
+//        self.spec.quiescence == oldSelf.spec.quiescence &&
+//        self.spec.repetitions == oldSelf.spec.repetitions)"
 
 // CephBenchmark measures a Ceph cluster. Its status has the results.
 //
@@ -24,6 +38,7 @@ import (
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Cluster namespace",type=string,JSONPath=`.spec.clusterRef.namespace`,description="The namespace of the CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.schedule.nextTime`,description="When the next run is due.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.name`
 // +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.namespace`
@@ -116,21 +131,10 @@ type CephBenchmarkList struct {
 //          has(t.persistentVolumeClaim.template) &&
 //          t.persistentVolumeClaim.template.volumeMode ==
 //            self.template.target.persistentVolumeClaim.template.volumeMode))"
-// +kubebuilder:validation:XValidation:message="template, diagnosis, expectations, quiescence and repetitions are fixed
-//    for a run: change runID in the same edit to run again with the new values",
-//   rule="self.runID != oldSelf.runID ||
-//      (has(self.template) == has(oldSelf.template) &&
-//        (!has(self.template) || self.template == oldSelf.template) &&
-//        has(self.diagnosis) == has(oldSelf.diagnosis) &&
-//        (!has(self.diagnosis) || self.diagnosis == oldSelf.diagnosis) &&
-//        has(self.otherTargets) == has(oldSelf.otherTargets) &&
-//        (!has(self.otherTargets) || self.otherTargets == oldSelf.otherTargets) &&
-//        has(self.expectations) == has(oldSelf.expectations) &&
-//        (!has(self.expectations) || self.expectations == oldSelf.expectations) &&
-//        self.quiescence == oldSelf.quiescence &&
-//        self.repetitions == oldSelf.repetitions)"
 // +kubebuilder:validation:XValidation:message="a diagnosis judges by itself: leave out expectations and otherTargets",
 //   rule="!has(self.diagnosis) || (!has(self.expectations) && !has(self.otherTargets))"
+// +kubebuilder:validation:XValidation:message="schedule gives each run its run ID: leave runID out",
+//   rule="!has(self.schedule) || self.runID == '1'"
 
 // CephBenchmarkSpec says what to measure.
 //
@@ -148,7 +152,12 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend keeps the benchmark from starting, or stops it after its current phase. During an outage, or if
+	// schedule says when runs are due, in place of runID.
+	// +optional
+	Schedule *Schedule `json:"schedule,omitempty"`
+
+	// suspend keeps the benchmark from starting, or stops it after its current phase. Meanwhile no time of the schedule
+	// is due. During an outage, or if
 	// the manager cannot connect to the client, suspend does not wait for the end of the phase. When suspend
 	// is false again, the interrupted repetition starts from its beginning.
 	// +optional
@@ -319,6 +328,10 @@ type CephBenchmarkStatus struct {
 	// observedRunID is the run ID that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
+
+	// schedule says what spec.schedule has requested.
+	// +optional
+	Schedule *ScheduleStatus `json:"schedule,omitempty"`
 
 	// phase is the present activity or the final state: the reason of condition Ready. It is a field of its own, so that
 	// field selectors can use it.

@@ -5,6 +5,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Rules of CephTuningSweep.
+//
+// Fields that a verdict depends on are fixed until runID changes:
+// +kubebuilder:validation:XValidation:message="mode, template, parameters, configurations, baseline, objective,
+//    constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start
+//    afresh with the new values; with a schedule, wait until the run ends",
+//   rule="$mayChange ||
+//      (self.spec.mode == oldSelf.spec.mode &&
+//        self.spec.template == oldSelf.spec.template &&
+//        self.spec.parameters == oldSelf.spec.parameters &&
+//        has(self.spec.configurations) == has(oldSelf.spec.configurations) &&
+//        (!has(self.spec.configurations) || self.spec.configurations == oldSelf.spec.configurations) &&
+//        has(self.spec.baseline) == has(oldSelf.spec.baseline) &&
+//        (!has(self.spec.baseline) || self.spec.baseline == oldSelf.spec.baseline) &&
+//        self.spec.objective == oldSelf.spec.objective &&
+//        has(self.spec.constraints) == has(oldSelf.spec.constraints) &&
+//        (!has(self.spec.constraints) || self.spec.constraints == oldSelf.spec.constraints) &&
+//        self.spec.strategy == oldSelf.spec.strategy &&
+//        self.spec.confidence == oldSelf.spec.confidence &&
+//        self.spec.quiescence == oldSelf.spec.quiescence)"
+// Fields that decide when a sweep stops are fixed, too. Extending a sweep after an unwelcome result would
+// be optional stopping.
+// +kubebuilder:validation:XValidation:message="budget and guardrails.maxFailedRuns are fixed for a run: change runID
+//    in the same edit to start afresh with the new values, or set suspend to stop and restore; with a schedule, wait
+//    until the run ends",
+//   rule="$mayChange ||
+//      (self.spec.budget == oldSelf.spec.budget &&
+//        has(self.spec.guardrails.maxFailedRuns) == has(oldSelf.spec.guardrails.maxFailedRuns) &&
+//        (!has(self.spec.guardrails.maxFailedRuns) ||
+//          self.spec.guardrails.maxFailedRuns == oldSelf.spec.guardrails.maxFailedRuns))"
+
 // CephTuningSweep changes settings of a Ceph cluster between or during measurements, or varies the load or
 // the target between measurements. It decides which configurations are better than the baseline. At the end
 // it restores the settings, except those of a winner if onCompletion is KeepBest.
@@ -22,6 +53,7 @@ import (
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Cluster namespace",type=string,JSONPath=`.spec.clusterRef.namespace`,description="The namespace of the CephCluster.",priority=1
 // +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.schedule.nextTime`,description="When the next run is due.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.name`
 // +kubebuilder:selectablefield:JSONPath=`.spec.clusterRef.namespace`
@@ -304,32 +336,8 @@ const (
 // +kubebuilder:validation:XValidation:message="failOn Superior and onCompletion KeepBest exclude each other: a winner
 //    is either kept or refused",
 //   rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)"
-// Fields that a verdict depends on are fixed until runID changes:
-// +kubebuilder:validation:XValidation:message="mode, template, parameters, configurations, baseline, objective,
-//    constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start
-//    afresh with the new values",
-//   rule="self.runID != oldSelf.runID ||
-//      (self.mode == oldSelf.mode &&
-//        self.template == oldSelf.template &&
-//        self.parameters == oldSelf.parameters &&
-//        has(self.configurations) == has(oldSelf.configurations) &&
-//        (!has(self.configurations) || self.configurations == oldSelf.configurations) &&
-//        has(self.baseline) == has(oldSelf.baseline) &&
-//        (!has(self.baseline) || self.baseline == oldSelf.baseline) &&
-//        self.objective == oldSelf.objective &&
-//        has(self.constraints) == has(oldSelf.constraints) &&
-//        (!has(self.constraints) || self.constraints == oldSelf.constraints) &&
-//        self.strategy == oldSelf.strategy &&
-//        self.confidence == oldSelf.confidence &&
-//        self.quiescence == oldSelf.quiescence)"
-// Fields that decide when a sweep stops are fixed, too. Extending a sweep after an unwelcome result would
-// be optional stopping.
-// +kubebuilder:validation:XValidation:message="budget and guardrails.maxFailedRuns are fixed for a run: change runID
-//    in the same edit to start afresh with the new values, or set suspend to stop and restore",
-//   rule="self.runID != oldSelf.runID ||
-//      (self.budget == oldSelf.budget &&
-//        has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) &&
-//        (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))"
+// +kubebuilder:validation:XValidation:message="schedule gives each run its run ID: leave runID out",
+//   rule="!has(self.schedule) || self.runID == '1'"
 
 // CephTuningSweepSpec says what to vary, and how to judge the configurations.
 type CephTuningSweepSpec struct {
@@ -349,7 +357,12 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend ends the current run or session, restores all changed settings, and then waits. When suspend
+	// schedule says when runs are due, in place of runID.
+	// +optional
+	Schedule *Schedule `json:"schedule,omitempty"`
+
+	// suspend ends the current run or session, restores all changed settings, and then waits. Meanwhile no time of
+	// the schedule is due. When suspend
 	// is false again, the interrupted block or session starts from its beginning.
 	// +optional
 	// +kubebuilder:default=false

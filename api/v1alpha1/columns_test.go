@@ -31,6 +31,7 @@ func testColumns(t *testing.T, config *rest.Config, c client.Client) {
 			object: minimalBenchmark, resource: "cephbenchmarks",
 			status: `
 observedRunID: "1"
+schedule: {nextTime: "2026-01-02T03:00:00Z"}
 conditions:
 - {type: Complete, status: "True", reason: Passed, message: Done., lastTransitionTime: "2026-01-01T00:00:00Z"}
 - {type: Ready, status: "True", reason: Completed, message: Done., lastTransitionTime: "2026-01-01T00:00:00Z"}
@@ -46,7 +47,8 @@ phases:
   - {metric: IOPS, direction: Write, value: "103"}
 runs: [{number: 1, state: Valid, results: pg-num-1}]`,
 			want: map[string]any{
-				"Phase": "Completed", "Result": "Passed: write 412 MiB/s", "Verdict": "Passed", "Trial of": nil, "Cluster": "my-cluster", "Cluster namespace": "rook-ceph", "Run": "1",
+				"Phase": "Completed", "Result": "Passed: write 412 MiB/s", "Verdict": "Passed", "Trial of": nil, "Cluster": "my-cluster", "Cluster namespace": "rook-ceph",
+				"Run": "1", "Next": "2026-01-02T03:00:00Z",
 			},
 		},
 		"a sweep that has found something": {
@@ -71,7 +73,7 @@ noise: {floor: 3.1%, drift: -0.5%, smallestEffect: 4%}
 constraints: [{phase: fio, metric: LatencyP99, outcome: Kept, low: "0.9", high: "1.02"}]`,
 			want: map[string]any{
 				"Phase": "Confirming", "Result": "pair 5 of 8, 0.71–0.94 so far, about 2 min", "Best": "pg_num=64", "Δ": "+23.4%", "Verdict": "Superior",
-				"Scope": nil, "Cluster": "my-cluster", "Cluster namespace": "rook-ceph", "Restored": nil, "Run": "1",
+				"Scope": nil, "Cluster": "my-cluster", "Cluster namespace": "rook-ceph", "Restored": nil, "Run": "1", "Next": nil,
 			},
 		},
 	}

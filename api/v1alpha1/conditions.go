@@ -4,8 +4,8 @@ package v1alpha1
 // kstatus, so that kubectl wait, Flux and Argo CD understand them. Complete and Failed follow batch/v1 Job,
 // so that scripts can wait for them as for a Job.
 const (
-	// ConditionReady is True once the execution that spec.runID names is Complete, and its teardown or
-	// restore is done. The printer column Phase shows the reason of this condition, so each reason names an
+	// ConditionReady is True once the execution that spec.runID or spec.schedule requests is Complete, and its
+	// teardown or restore is done. The printer column Phase shows the reason of this condition, so each reason names an
 	// activity or a state.
 	ConditionReady = "Ready"
 
@@ -39,6 +39,9 @@ const (
 
 // These are reasons of CephBenchmark and CephTuningSweep.
 const (
+	// ReasonScheduled says that the first time of spec.schedule is still to come. Then Ready is True, because nothing
+	// that was requested is left to do.
+	ReasonScheduled = "Scheduled"
 	// ReasonSuspended says that spec.suspend is true.
 	ReasonSuspended = "Suspended"
 	// ReasonFailedOnVerdict says that the benchmark or sweep has ended with a verdict that spec.failOn

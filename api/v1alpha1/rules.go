@@ -37,6 +37,15 @@ package v1alpha1
 // +let limitsAreNumbers = [has(self.atMost) ? string(self.atMost) : '0',
 //      has(self.atLeast) ? string(self.atLeast) : '0'].all(v, !v.endsWith('s') && isQuantity(v))
 //
+// mayChange says whether an edit may change what is fixed for a run: the edit requests another run, or there is a
+// schedule, and no run of it is unfinished. cronField is a field of a cron expression, where N stands for a number.
+//
+// +let mayChange = (has(self.spec.schedule) && has(oldSelf.spec.schedule)
+//      ? !has(oldSelf.status) || !has(oldSelf.status.startTime) || (has(oldSelf.status.conditions) &&
+//          oldSelf.status.conditions.exists(c, c.type in ['Complete', 'Failed'] && c.status == 'True'))
+//      : self.spec.runID != oldSelf.spec.runID)
+// +let cronField = '^(([*?]|N(-N)?)(/[1-9][0-9]?)?,)*([*?]|N(-N)?)(/[1-9][0-9]?)?$'
+//
 // Sizes.
 //
 // +let operationSize = message="must be between 512 and 64Mi, in whole bytes",

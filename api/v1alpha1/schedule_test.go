@@ -1,89 +1,69 @@
 package v1alpha1_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// testSchedule applies what docs/howto/run-on-a-schedule.md has people apply, and makes the
-// request of its CronJob as its ServiceAccount: that is allowed, and nothing more.
-func testSchedule(t *testing.T, config *rest.Config, c client.Client) {
-	job := applySchedule(t, c)
-	pod := job.Spec.JobTemplate.Spec.Template.Spec
-	args := pod.Containers[0].Args
-	name := args[slices.Index(args, "cephbenchmark")+1]
-
-	as := rest.CopyConfig(config)
-	as.Impersonate.UserName = "system:serviceaccount:" + job.Namespace + ":" + pod.ServiceAccountName
-	as.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
-	scheduler, err := client.New(as, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch := strings.ReplaceAll(strings.TrimPrefix(args[len(args)-1], "--patch="), "$("+pod.Containers[0].Env[0].Name+")", job.Name+"-29412345")
-	mayPatch := func(name string) (*unstructured.Unstructured, error) {
-		b := parse(t, strings.ReplaceAll(minimalBenchmark, "name: minimal", "name: "+name))
-		if err := c.Create(deadline(t), b); err != nil {
-			t.Fatal(err)
-		}
-		if err := scheduler.Get(deadline(t), client.ObjectKeyFromObject(b), b); err != nil { // As kubectl does first.
-			return nil, err
-		}
-		return b, scheduler.Patch(deadline(t), b, client.RawPatch(types.MergePatchType, []byte(patch)))
-	}
-	b, err := mayPatch(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if id, _, _ := unstructured.NestedString(b.Object, "spec", "runID"); id != job.Name+"-29412345" {
-		t.Errorf("the run ID is %q after %s", id, patch)
-	}
-	if err := scheduler.Delete(deadline(t), b); !apierrors.IsForbidden(err) {
-		t.Errorf("it may delete the benchmark, too: %v", err)
-	}
-	if _, err := mayPatch("another"); !apierrors.IsForbidden(err) {
-		t.Errorf("it may change another benchmark, too: %v", err)
-	}
+// scheduleCases are schedules of both kinds.
+var scheduleCases = map[string]specCase{
+	"every night":                      {`{schedule: {cron: "0 2 * * *", timeZone: Europe/Berlin, startingDeadlineSeconds: 3600}}`, ""},
+	"lists, ranges, steps and names":   {`{schedule: {cron: "5,35-45/5 */6 1-7 jan,MAR-12 MON-fri"}}`, ""},
+	"a word":                           {`{schedule: {cron: "@daily"}}`, ""},
+	"with the default run ID":          {`{schedule: {cron: "@daily"}, runID: "1"}`, ""},
+	"no cron":                          {`{schedule: {timeZone: Etc/UTC}}`, "spec.schedule.cron: Required value"},
+	"four fields":                      {`{schedule: {cron: "0 2 * *"}}`, "cron must have five fields"},
+	"six fields":                       {`{schedule: {cron: "0 0 2 * * *"}}`, "cron must have five fields"},
+	"an hour that no clock has":        {`{schedule: {cron: "0 24 * * *"}}`, "cron must have five fields"},
+	"a step of nothing":                {`{schedule: {cron: "*/0 2 * * *"}}`, "cron must have five fields"},
+	"since the manager was started":    {`{schedule: {cron: "@every 10m"}}`, "cron must have five fields"},
+	"a zone in the expression":         {`{schedule: {cron: "TZ=Europe/Berlin 0 2 * * *"}}`, "cron must have five fields"},
+	"a zone that does not exist":       {`{schedule: {cron: "0 2 * * *", timeZone: Europe/Atlantis}}`, "timeZone must be a name of the IANA database"},
+	"less than a minute late":          {`{schedule: {cron: "0 2 * * *", startingDeadlineSeconds: 59}}`, "should be greater than or equal to 60"},
+	"a run ID beside the clock's":      {`{schedule: {cron: "0 2 * * *"}, runID: "2"}`, "leave runID out"},
+	"a policy that would pile runs up": {`{schedule: {cron: "0 2 * * *", concurrencyPolicy: Allow}}`, "unknown field"},
 }
 
-// applySchedule creates all objects of the page, and returns the CronJob.
-func applySchedule(t *testing.T, c client.Client) *batchv1.CronJob {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "docs", "howto", "run-on-a-schedule.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &batchv1.CronJob{}
-	for _, match := range regexp.MustCompile("(?ms)^```yml\\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		for one := range strings.SplitSeq(match[1], "\n---\n") {
-			object := parse(t, one)
-			if err := c.Create(deadline(t), object); err != nil {
-				t.Fatalf("%v\n%s", err, one)
+// testScheduledChanges checks when an edit may change what is fixed for a run, if there is a schedule.
+func testScheduledChanges(t *testing.T, c client.Client) {
+	for kind, base := range map[string]string{"benchmark": minimalBenchmark, "sweep": minimalSweep} {
+		o := parse(t, base)
+		mergeSpec(t, o, `{schedule: {cron: "0 2 * * *"}}`)
+		o.SetName("scheduled")
+		if err := c.Create(deadline(t), o); err != nil {
+			t.Fatal(err)
+		}
+		const otherTemplate, noSchedule = `{"spec":{"template":{"clients":{"count":2}}}}`, `{"spec":{"schedule":null,"template":{"clients":{"count":2}}}}`
+		edit := func(patch, want string) {
+			t.Helper()
+			checkRefusal(t, c.Patch(deadline(t), o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll), want)
+		}
+		is := func(end string) {
+			t.Helper()
+			conditions := []any{}
+			if end != "" {
+				conditions = append(conditions, map[string]any{"type": end, "status": "True", "reason": end, "message": "", "lastTransitionTime": metav1.Now().UTC().Format("2006-01-02T15:04:05Z")})
 			}
-			if object.GetKind() != "CronJob" {
-				continue
-			}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
+			status := map[string]any{"startTime": metav1.Now().UTC().Format("2006-01-02T15:04:05Z"), "observedRunID": "2026-03-14T0100Z", "conditions": conditions}
+			if err := unstructured.SetNestedMap(o.Object, status, "status"); err != nil {
 				t.Fatal(err)
 			}
+			if err := c.Status().Update(deadline(t), o); err != nil {
+				t.Fatalf("%s: %v", kind, err)
+			}
 		}
+		edit(otherTemplate, "") // It waits for its first time.
+		is("")
+		edit(otherTemplate, "with a schedule, wait until the run ends")
+		edit(`{"spec":{"schedule":{"cron":"0 3 * * *"}}}`, "")
+		edit(noSchedule, "change runID in the same edit")
+		is("Complete")
+		edit(otherTemplate, "")
+		edit(noSchedule, "change runID in the same edit")
+		is("Failed")
+		edit(otherTemplate, "")
 	}
-	if job.Name == "" {
-		t.Fatal("the page has no CronJob")
-	}
-	return job
 }

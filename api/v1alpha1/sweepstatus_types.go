@@ -41,6 +41,10 @@ type CephTuningSweepStatus struct {
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
 
+	// schedule says what spec.schedule has requested.
+	// +optional
+	Schedule *ScheduleStatus `json:"schedule,omitempty"`
+
 	// phase is the present activity or the final state: the reason of condition Ready. It is a field of its own, so that
 	// field selectors can use it.
 	// +optional

@@ -41,7 +41,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, memor
 
 func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, error) {
 	switch p.Step {
-	case reconcile.StepNone, reconcile.StepIdle, reconcile.StepStall:
+	case reconcile.StepNone, reconcile.StepIdle, reconcile.StepAwait, reconcile.StepStall:
 		return effect{}, nil
 	case reconcile.StepWait:
 		r.waitFor(seen, p)

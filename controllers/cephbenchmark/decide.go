@@ -84,6 +84,7 @@ func rules() []rule {
 		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
 		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until the teardown is complete
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // the outcome is in status; only the teardown remains
+		{Name: "stallOnSchedule", Func: stallOnSchedule},               // spec.schedule names no times
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the spec changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that keeps the run ID
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // normally after the current phase
@@ -92,6 +93,7 @@ func rules() []rule {
 		{Name: "stallUnderSweep", Func: stallUnderSweep},               // an owner reference names a sweep that did not create the benchmark
 		{Name: "awaitSweep", Func: awaitSweep},                         // the sweep records the UID of its benchmark before that begins
 		{Name: "stallOnTargets", Func: stallOnTargets},                 // only sweeps make benchmarks with several targets
+		{Name: "awaitTime", Func: awaitTime},                           // the first run is not due yet
 		{Name: "failUntrusted", Func: failUntrusted},                   // the execution is not, or no longer, that of its sweep
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one

@@ -28,6 +28,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/signature/trial"
@@ -80,6 +81,8 @@ type facts struct {
 	memory memory
 	// headway says what the execution waits for, and since when.
 	headway reconcile.Headway
+	// schedule is what spec.schedule requests. Its run ID is that in the spec of the object in memory.
+	schedule schedule.Request
 	clusterwatch.View
 
 	datasetBytes int64 // bytes that each client prefills
@@ -122,7 +125,7 @@ type facts struct {
 // of the benchmark needs: nothing if the benchmark has ended, is torn down, and has no new run ID.
 // [memory.remember] stores the observations that later passes need.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, error) {
-	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway}
+	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway, schedule: p.Schedule}
 	seen.execution = clientjob.ExecutionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)

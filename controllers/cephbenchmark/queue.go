@@ -21,7 +21,7 @@ import (
 // queued returns the facts of a benchmark that has found nothing to prevent it, and waits while others are ahead in the
 // queue. It reads only the cache, and ends the watch on Ceph: a thousand benchmarks may wait.
 func (r *Reconciler) queued(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, bool, error) {
-	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway}
+	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway, schedule: p.Schedule}
 	place, waits := queue.OfBenchmark(b)
 	if !waits || !place.Still || !seen.hasNothing() {
 		return facts{}, false, nil

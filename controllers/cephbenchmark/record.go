@@ -65,10 +65,10 @@ func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }
 
-// setProgress writes the progress of the benchmark into status, or removes it if the benchmark is stalled or
-// suspended.
+// setProgress writes the progress of the benchmark into status, or removes it if the benchmark is stalled,
+// suspended, or not due yet.
 func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
-	if p.Step == reconcile.StepStall || p.Step == reconcile.StepIdle {
+	if slices.Contains([]reconcile.Step{reconcile.StepStall, reconcile.StepIdle, reconcile.StepAwait}, p.Step) {
 		s.Progress = nil
 		return
 	}

@@ -35,6 +35,12 @@ func cleaningUp() kstatus.Outcome {
 	}
 }
 
+func stallOnSchedule(seen facts) (plan, bool) {
+	return reconcile.StallOnSchedule[detail](seen.schedule, seen.atWork())
+}
+
+func awaitTime(seen facts) (plan, bool) { return reconcile.AwaitTime[detail](seen.schedule) }
+
 func leaveEndedAlone(seen facts) (plan, bool) {
 	status := seen.benchmark.Status
 	return plan{Step: reconcile.StepNone}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID &&

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/stages"
 )
@@ -47,6 +48,8 @@ func TestStages(t *testing.T) {
 		"progressing_watching":            passed(diagnosing),
 		"healthy_diagnosed":               tornDown(t, diagnosing, diagnosed),
 		"degraded_not_allowed":            passed(untouched, nowhere),
+		"healthy_scheduled":               recorded(passed(untouched, scheduled)),
+		"healthy_scheduled_again":         recorded(tornDown(t, measured(passing), scheduled)),
 	} {
 		b.Kind = "CephBenchmark"
 		for i := range b.Status.Conditions {
@@ -73,6 +76,22 @@ func untouched(f *facts) {
 }
 
 func suspendedNow(f *facts) { f.benchmark.Spec.Suspend = true }
+
+// scheduled gives the benchmark a schedule, whose next time is to come.
+func scheduled(f *facts) {
+	f.benchmark.CreationTimestamp, f.benchmark.Spec.Schedule = metav1.NewTime(f.now), &v1alpha1.Schedule{Cron: "0 4 * * *", TimeZone: "Europe/Berlin"}
+	if f.benchmark.Status.ObservedRunID != "" {
+		f.benchmark.Status.ObservedRunID = "2026-11-21T0300Z"
+	}
+	f.schedule = schedule.Enter(f.benchmark, f.now)
+}
+
+// recorded returns a benchmark with what its schedule requests, and with the run ID that the API server has.
+func recorded(b *v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
+	schedule.Enter(b, today()).Record(b)
+	b.Spec.RunID = "1"
+	return b
+}
 
 func edited(f *facts) { f.benchmark.Generation++ }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/settings/limits"
 	"github.com/cephtune/cephtune/internal/task"
@@ -291,7 +292,7 @@ func (e *tempest) deleteJob() {
 // strange puts a stranger's object in the place of one that a benchmark needs.
 func (e *tempest) strange() {
 	b, there := e.current()
-	if !there || b.Status.Clients == nil || b.Status.ObservedRunID != b.Spec.RunID {
+	if !there || b.Status.Clients == nil || b.Status.ObservedRunID != schedule.RunID(b) {
 		return
 	}
 	objects := strangersObjects()

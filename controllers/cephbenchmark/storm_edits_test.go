@@ -75,7 +75,11 @@ func (e *tempest) edits() map[string]func(*v1alpha1.CephBenchmark) {
 		"run 1":   func(b *v1alpha1.CephBenchmark) { b.Spec.RunID = "1" },
 		"run 2":   func(b *v1alpha1.CephBenchmark) { b.Spec.RunID = "2" },
 		"run 3":   func(b *v1alpha1.CephBenchmark) { b.Spec.RunID = "3" },
-		"fail on": func(b *v1alpha1.CephBenchmark) { b.Spec.FailOn = []v1alpha1.BenchmarkVerdict{v1alpha1.BenchmarkFailed} },
+		"each hour": func(b *v1alpha1.CephBenchmark) {
+			b.Spec.RunID, b.Spec.Schedule = "1", &v1alpha1.Schedule{Cron: "0 * * * *"}
+		},
+		"no schedule": func(b *v1alpha1.CephBenchmark) { b.Spec.Schedule = nil },
+		"fail on":     func(b *v1alpha1.CephBenchmark) { b.Spec.FailOn = []v1alpha1.BenchmarkVerdict{v1alpha1.BenchmarkFailed} },
 		"keep one": func(b *v1alpha1.CephBenchmark) {
 			b.Spec.HistoryLimit = 1
 		},
@@ -107,7 +111,7 @@ func (e *tempest) edit() {
 	case b.Spec.Suspend:
 		likely = []string{"resume", "resume", "resume", "another spec"}
 	case hasEnded(b.Status):
-		likely = []string{"another spec", "another spec", "another spec", "run 1", "run 2", "run 3", "fail on"}
+		likely = []string{"another spec", "another spec", "another spec", "run 1", "run 2", "run 3", "each hour", "fail on"}
 	}
 	name := anyOf(e, likely)
 	if e.random.IntN(6) == 0 {

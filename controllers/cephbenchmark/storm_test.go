@@ -37,6 +37,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/settings/namespaces"
 	"github.com/cephtune/cephtune/internal/task"
@@ -448,7 +449,7 @@ func (e *tempest) rests() bool {
 		return true
 	}
 	settled := b.Status.ObservedGeneration == b.Generation && !isTrue(b, v1alpha1.ConditionReconciling) && b.DeletionTimestamp.IsZero()
-	return settled && (b.Spec.Suspend || isTrue(b, v1alpha1.ConditionStalled) || hasEnded(b.Status) && b.Status.ObservedRunID == b.Spec.RunID)
+	return settled && (b.Spec.Suspend || isTrue(b, v1alpha1.ConditionStalled) || reasonOf(b) == v1alpha1.ReasonScheduled || hasEnded(b.Status) && b.Status.ObservedRunID == schedule.RunID(b))
 }
 
 // holder returns who has the lock. A lock that a manager took after a freeze expires by itself, and so does the record of

@@ -66,6 +66,7 @@ func TestStories(t *testing.T) {
 		"trial":     trialStories(),
 		"reference": referenceStories(),
 		"strangers": strangerStories(),
+		"schedules": scheduleStories(),
 	} {
 		for name, tell := range stories {
 			number++

@@ -34,7 +34,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, memor
 func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, error) {
 	seen.forgetRestore(p.Step)
 	switch p.Step {
-	case reconcile.StepNone, reconcile.StepIdle, reconcile.StepStall, reconcile.StepAcknowledge, reconcile.StepWait:
+	case reconcile.StepNone, reconcile.StepIdle, reconcile.StepAwait, reconcile.StepStall, reconcile.StepAcknowledge, reconcile.StepWait:
 		return effect{}, nil
 	case reconcile.StepBegin:
 		return begun(seen.facts), r.removeChildren(ctx, seen)

@@ -91,6 +91,7 @@ type rule = reconcile.Rule[facts, plan]
 func rules() []rule {
 	return []rule{
 		{Name: "restoreDeleted", Func: restoreDeleted},               // the finalizer keeps the deleted object until the restore is done
+		{Name: "stallOnSchedule", Func: stallOnSchedule},             // spec.schedule names no times
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},             // an ended sweep changes nothing until its run ID changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},           // the spec of an ended sweep changed, but not its run ID
 		{Name: "restoreReplaced", Func: restoreReplaced},             // restore before another run ID begins
@@ -103,6 +104,7 @@ func rules() []rule {
 		{Name: "stallOnSettings", Func: stallOnSettings},             // the administrator does not allow the spec
 		{Name: "stallOnRefusal", Func: stallOnRefusal},               // benchmarks may not run in the namespace, or not on these claims
 		{Name: "stallAbandoned", Func: stallAbandoned},               // the abandon annotation is set, so a restore would be abandoned
+		{Name: "awaitTime", Func: awaitTime},                         // the first run is not due yet
 		{Name: "begin", Func: begin},                                 // a new run ID, or a resumed sweep
 		{Name: "protect", Func: protect},                             // add the finalizer before the first change
 		{Name: "waitInLine", Func: waitInLine},                       // others are ahead in the queue

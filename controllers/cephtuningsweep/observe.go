@@ -23,6 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -41,6 +42,8 @@ type facts struct {
 	memory   memory
 	// headway says what the sweep waits for, and since when its steps have failed.
 	headway reconcile.Headway
+	// schedule is what spec.schedule requests. Its run ID is that in the spec of the object in memory.
+	schedule schedule.Request
 	// orphaned reports that the restorer restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
 	// refused says why benchmarks may not run in the namespace or may not use the template's claims; "" if they
@@ -97,7 +100,7 @@ type facts struct {
 // observe gathers the facts. It changes nothing, and reads only what the sweep's stage requires: nothing for
 // an ended sweep, unless it is deleted or its run ID has changed.
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep, p reconcile.Pass[memory]) (facts, error) {
-	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway}
+	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway, schedule: p.Schedule}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)

@@ -44,7 +44,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 // cache, because a thousand sweeps may wait. It returns false for the first sweep in the queue, which restores what sweeps
 // that are gone have left changed.
 func (r *Reconciler) queued(ctx context.Context, s *v1alpha1.CephTuningSweep, p reconcile.Pass[memory]) (facts, bool, error) {
-	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway}
+	seen := facts{now: p.Now, pace: r.Pace, settings: r.Settings, sweep: s, memory: p.Memory, headway: p.Headway, schedule: p.Schedule}
 	place, waits := queue.OfSweep(s)
 	looked := p.Memory.mayRun || p.Memory.askedPlan.IsZero()
 	if !waits || !place.Still || !looked || p.Memory.lock != nil || !seen.unplanned() || s.Status.Trial != nil {

@@ -11,6 +11,12 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
+func stallOnSchedule(seen facts) (plan, bool) {
+	return reconcile.StallOnSchedule[detail](seen.schedule, seen.atWork())
+}
+
+func awaitTime(seen facts) (plan, bool) { return reconcile.AwaitTime[detail](seen.schedule) }
+
 func leaveEndedAlone(seen facts) (plan, bool) {
 	return plan{Step: reconcile.StepNone}, seen.ended() && !seen.replaced() && seen.sweep.Status.ObservedGeneration == seen.sweep.Generation
 }

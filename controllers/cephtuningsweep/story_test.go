@@ -46,6 +46,7 @@ func TestStories(t *testing.T) {
 		"restore":  restoreStories(),
 		"osds":     osdStories(),
 		"restorer": restorerStories(),
+		"schedule": scheduleStories(),
 	}, onRealServer)
 }
 

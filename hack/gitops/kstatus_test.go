@@ -71,7 +71,7 @@ func checkWaits(t *testing.T, object *unstructured.Unstructured, stage string, w
 	for _, condition := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionComplete, v1alpha1.ConditionStalled, v1alpha1.ConditionFailed} {
 		end := condition == v1alpha1.ConditionComplete || condition == v1alpha1.ConditionFailed
 		cleansUp := strings.Contains(stage, "cleaning_up") || stage == "failing" || strings.HasPrefix(stage, "deleting")
-		neverBegun := strings.HasPrefix(stage, "not_allowed")
+		neverBegun := strings.HasPrefix(stage, "not_allowed") || stage == "scheduled"
 		if end && (cleansUp || neverBegun) {
 			continue
 		}

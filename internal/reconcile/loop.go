@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/schedule"
 )
 
 // Loop carries out the passes of one kind of object. Each pass observes facts, decides on one step, carries it out,
@@ -75,6 +77,8 @@ type Pass[M any] struct {
 	// nothing of a run can exist. They are copies: facts are read-only.
 	Memory  M
 	Headway Headway
+	// Schedule is what the object's schedule requests.
+	Schedule schedule.Request
 }
 
 // RetryFirst and RetryAtMost are the shortest and the longest delay before a failed step is retried. The longest delay
@@ -104,7 +108,7 @@ func Options() controller.Options {
 // Reconcile moves one object one step forward. It writes status even if the step has failed, so that the user sees why.
 func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	now := l.Now()
-	object, seen, queued, err := l.read(ctx, req.NamespacedName, now)
+	object, request, seen, queued, err := l.read(ctx, req.NamespacedName, now)
 	if apierrors.IsNotFound(err) || err == nil && IsGone(object, l.Finalizer) {
 		l.memories.forget(req.NamespacedName)
 		return ctrl.Result{RequeueAfter: l.End(req.NamespacedName)}, nil
@@ -112,7 +116,7 @@ func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	known, run, before := l.recall(object, now)
+	known, run, before := l.recall(object, request, now)
 	if !queued {
 		if seen, err = l.Observe(ctx, object, before); err != nil {
 			return ctrl.Result{}, errors.Join(err, l.recordBlind(ctx, object, now, err))
@@ -124,41 +128,55 @@ func (l *Loop[O, S, F, D, M]) Reconcile(ctx context.Context, req ctrl.Request) (
 	run.memory = memory
 	run.headway.Note(next.Step, next.Deadline.For, effect.Outcome.Message, effect.Waits, failure, now)
 	known.log.Found(ctx, object, effect.Outcome.Reason, effect.Outcome.Message)
-	if next.Step != StepNone { // Most objects rest when a manager starts. To compute their statuses would take a tenth of the start.
-		failure = errors.Join(failure, l.record(ctx, object, l.StatusAfter(seen, memory, next, effect, failure), next.Step, effect, &run.headway, now))
+	if next.Step != StepNone || request.Changes(object) { // Most objects rest when a manager starts. To compute their statuses would take a tenth of the start.
+		after := l.StatusAfter(seen, memory, next, effect, failure)
+		request.Record(after)
+		if request.Skipped != "" {
+			effect.Events = append(effect.Events, Normal("RunSkipped", request.Skipped))
+		}
+		failure = errors.Join(failure, l.record(ctx, object, after, next.Step, effect, &run.headway, now))
 	}
 	if failure != nil {
 		return ctrl.Result{}, failure
 	}
-	if effect.Again == 0 {
-		effect.Again = next.Again
+	again := cmp.Or(effect.Again, next.Again)
+	if again == 0 || request.Again > 0 && request.Again < again {
+		again = request.Again
 	}
-	return ctrl.Result{RequeueAfter: effect.Again}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // recall returns what this process remembers of an object and of its run.
-func (l *Loop[O, S, F, D, M]) recall(object O, now time.Time) (*remembered[M], *run[M], Pass[M]) {
+func (l *Loop[O, S, F, D, M]) recall(object O, request schedule.Request, now time.Time) (*remembered[M], *run[M], Pass[M]) {
 	known := l.remembered(object)
 	run := known.find(l.RunOf(object), l.Fresh)
-	return known, run, Pass[M]{Now: now, Memory: run.memory, Headway: run.headway}
+	return known, run, Pass[M]{Now: now, Memory: run.memory, Headway: run.headway, Schedule: request}
 }
 
-// read returns the object, from the cache if it needs no work or if others are ahead of it in the queue. In the latter
-// case, it also returns the facts, and true.
-func (l *Loop[O, S, F, D, M]) read(ctx context.Context, key types.NamespacedName, now time.Time) (object O, seen F, queued bool, err error) {
-	object = l.New()
-	if err = l.Client.Get(ctx, key, object); err != nil || l.Rests(object) {
-		return object, seen, false, err
+// read returns the object with the run ID that its schedule requests. It reads the cache if the object needs no work or
+// if others are ahead of it in the queue. In the latter case, it also returns the facts, and true.
+func (l *Loop[O, S, F, D, M]) read(ctx context.Context, key types.NamespacedName, now time.Time) (object O, request schedule.Request, seen F, queued bool, err error) {
+	if object, request, err = l.get(ctx, l.Client, key, now); err != nil || l.Rests(object) {
+		return object, request, seen, false, err
 	}
 	// If this process remembers another object or run, the cache is late.
 	if l.Queued != nil && l.memories.fits(key, object.GetUID(), l.RunOf(object)) {
-		_, _, before := l.recall(object, now)
+		_, _, before := l.recall(object, request, now)
 		if seen, queued, err = l.Queued(ctx, object, before); err != nil || queued {
-			return object, seen, queued, err
+			return object, request, seen, queued, err
 		}
 	}
-	object = l.New() // A field that is missing in an answer would keep its value.
-	return object, seen, false, l.Reader.Get(ctx, key, object)
+	object, request, err = l.get(ctx, l.Reader, key, now)
+	return object, request, seen, false, err
+}
+
+// get returns the object with the run ID that its schedule requests.
+func (l *Loop[O, S, F, D, M]) get(ctx context.Context, from client.Reader, key types.NamespacedName, now time.Time) (O, schedule.Request, error) {
+	object := l.New() // A field that is missing in an answer would keep its value.
+	if err := from.Get(ctx, key, object); err != nil {
+		return object, schedule.Request{}, err
+	}
+	return object, schedule.Enter(object, now), nil
 }
 
 // recordBlind records that the observation of an object has failed. An object without a run has nothing to say: the

@@ -9,8 +9,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
+	"github.com/cephtune/cephtune/internal/schedule"
 )
 
 // Step names the action of a pass.
@@ -22,6 +24,8 @@ const (
 	StepNone Step = "None"
 	// StepIdle waits until spec.suspend is false.
 	StepIdle Step = "Idle"
+	// StepAwait waits until the schedule requests the first execution.
+	StepAwait Step = "Await"
 	// StepStall waits until a person changes the spec, an annotation, the operator config, or the permissions
 	// in the namespace.
 	StepStall Step = "Stall"
@@ -73,6 +77,16 @@ func Decide[F, D any](rules []Rule[F, Plan[D]], seen F, headway Headway, now tim
 	return p
 }
 
+// StallOnSchedule returns the plan for an object whose schedule cannot be followed.
+func StallOnSchedule[D any](request schedule.Request, atWork bool) (Plan[D], bool) {
+	return Plan[D]{Step: StepStall, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: request.Problem}}, request.Problem != "" && !atWork
+}
+
+// AwaitTime returns the plan for an object whose first execution is not due yet.
+func AwaitTime[D any](request schedule.Request) (Plan[D], bool) {
+	return Plan[D]{Step: StepAwait, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonScheduled, Message: request.Waits}}, request.RunID == "" && request.Waits != ""
+}
+
 // Mark sets the conditions of an object after a step with an outcome. Without a reason, it leaves them as they are.
 func Mark(conditions *[]metav1.Condition, generation int64, step Step, o kstatus.Outcome) {
 	switch {
@@ -81,6 +95,8 @@ func Mark(conditions *[]metav1.Condition, generation int64, step Step, o kstatus
 		kstatus.MarkStalled(conditions, generation, o)
 	case step == StepIdle:
 		kstatus.MarkIdle(conditions, generation, o)
+	case step == StepAwait: // All that was requested is done. Flux and Argo CD would wait for an object that is not Ready.
+		kstatus.MarkReady(conditions, generation, o)
 	default:
 		kstatus.MarkReconciling(conditions, generation, o)
 	}

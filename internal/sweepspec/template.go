@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -153,7 +154,7 @@ func SessionName(s *v1alpha1.CephTuningSweep, number int) string {
 func SweepLabel(s *v1alpha1.CephTuningSweep) string { return sessionOf(s) }
 
 func sessionOf(s *v1alpha1.CephTuningSweep) string {
-	sum := sha256.Sum256([]byte(string(s.UID) + "/" + string(s.Spec.RunID)))
+	sum := sha256.Sum256([]byte(string(s.UID) + "/" + string(schedule.RunID(s))))
 	return hex.EncodeToString(sum[:4])
 }
 

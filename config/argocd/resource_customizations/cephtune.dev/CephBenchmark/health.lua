@@ -38,7 +38,7 @@ if not isTrue("Stalled") and not isTrue("Ready") then
   end
   return hs
 end
-if isTrue("Ready") and obj.spec.runID ~= obj.status.observedRunID then
+if isTrue("Ready") and obj.status.schedule == nil and obj.spec.runID ~= obj.status.observedRunID then
   hs.message = "The operator has not begun the run yet that spec.runID asks for."
   return hs
 end

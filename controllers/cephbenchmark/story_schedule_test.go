@@ -1,0 +1,95 @@
+package cephbenchmark
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/schedule"
+	"github.com/cephtune/cephtune/internal/task"
+)
+
+func scheduleStories() map[string]story {
+	return map[string]story{
+		"waits for its time, runs, and runs again": waitsAndRunsAgain,
+		"a time during a run is skipped":           aTimeDuringARun,
+		"suspended, and resumed after its time":    resumedAfterItsTime,
+		"a schedule that names no time":            aScheduleWithoutTimes,
+	}
+}
+
+// inTwelveHours sets the manager's clock back by forty hours, so that it need not be ahead of the API server's later. It returns a
+// time, and a schedule of which it is the next one. No story takes so long.
+func (w *world) inTwelveHours() (time.Time, func(*v1alpha1.CephBenchmark)) {
+	w.ahead.Store(-int64(40 * time.Hour))
+	due := w.now().UTC().Add(12 * time.Hour).Truncate(time.Minute)
+	return due, func(b *v1alpha1.CephBenchmark) { b.Spec.Schedule = &v1alpha1.Schedule{Cron: due.Format("4 15 * * *")} }
+}
+
+func waitsAndRunsAgain(w *world) {
+	due, daily := w.inTwelveHours()
+	b := w.benchmark("b", oneWrite, daily)
+	w.untilReason(b, v1alpha1.ReasonScheduled, schedule.Clock(due))
+	if !isTrue(b, v1alpha1.ConditionReady) || isTrue(b, v1alpha1.ConditionReconciling) || controllerutil.ContainsFinalizer(b, Finalizer) || w.rook.made > 0 {
+		w.t.Errorf("it has begun: %+v", b)
+	}
+	for day := range 2 {
+		w.wait(24*time.Hour - time.Duration(1-day)*12*time.Hour)
+		id := schedule.IDOf(due.AddDate(0, 0, day))
+		w.until(b, "about run "+string(id), func() bool { return b.Status.ObservedRunID == id })
+		w.untilComplete(b)
+		w.until(b, "at rest until tomorrow", func() bool {
+			next := schedule.NextOf(b)
+			return next != nil && next.Time.Equal(due.AddDate(0, 0, day+1)) && b.Spec.RunID == "1"
+		})
+	}
+	if n := len(w.results()); n != 2 {
+		w.t.Errorf("%d results, want those of two days", n)
+	}
+	w.wantClean()
+}
+
+func aTimeDuringARun(w *world) {
+	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Schedule = &v1alpha1.Schedule{Cron: "* * * * *"} })
+	w.untilReason(b, v1alpha1.ReasonScheduled, "is due at")
+	w.wait(time.Minute)
+	w.untilTask(0, "r1-write", task.Measuring)
+	w.wait(time.Minute)
+	w.until(b, "skipping a time", func() bool {
+		s := b.Status.Schedule
+		return s != nil && s.SkippedReason == v1alpha1.SkipStillRunning && s.SkippedTime.After(s.LastTime.Time)
+	})
+	id := b.Status.ObservedRunID
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Schedule = nil }) // Otherwise the next run would begin within a minute.
+	w.kubelet.proceed("r1-")
+	w.untilComplete(b)
+	w.wait(time.Hour)
+	w.untilObserved(b)
+	if b.Status.ObservedRunID != id || schedule.NextOf(b) != nil {
+		w.t.Errorf("run %s, and the next one at %v, after run %s without a schedule", b.Status.ObservedRunID, schedule.NextOf(b), id)
+	}
+	w.wantClean()
+}
+
+func resumedAfterItsTime(w *world) {
+	due, daily := w.inTwelveHours()
+	b := w.benchmark("b", oneWrite, daily, func(b *v1alpha1.CephBenchmark) { b.Spec.Suspend = true })
+	w.untilReason(b, v1alpha1.ReasonSuspended, "spec.suspend")
+	w.wait(13 * time.Hour)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
+	w.untilReason(b, v1alpha1.ReasonScheduled, schedule.Clock(due.AddDate(0, 0, 1)))
+	w.wait(23 * time.Hour)
+	w.until(b, "at work", func() bool { return b.Status.ObservedRunID == schedule.IDOf(due.AddDate(0, 0, 1)) })
+	w.untilComplete(b)
+	w.wantClean()
+}
+
+func aScheduleWithoutTimes(w *world) {
+	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Schedule = &v1alpha1.Schedule{Cron: "0 0 30 2 *"} })
+	w.untilReason(b, v1alpha1.ReasonNotPossible, "Correct it.")
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Schedule.Cron = "0 0 29 2 *" })
+	w.untilReason(b, v1alpha1.ReasonScheduled, "is due at")
+}
