@@ -91,7 +91,7 @@ func (o *change) make(ctx context.Context, c client.Client, found client.Object,
 	if o.suspend {
 		word = "to suspend"
 	}
-	if o.suspend && state.Ended() {
+	if o.suspend && state.Ended() && !state.Scheduled {
 		return fmt.Errorf("%s has ended already: there is nothing to suspend", subject)
 	}
 	sentence := fmt.Sprintf("%s is asked %s.", subject, word)

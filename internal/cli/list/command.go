@@ -202,7 +202,7 @@ func (o *options) print(c client.Client, objects []client.Object, out io.Writer)
 }
 
 func (o *options) header() []string {
-	header := []string{"NAME", "PHASE", "RESULT", "RESTORED", "CLUSTER", "AGE"}
+	header := []string{"NAME", "PHASE", "RESULT", "RESTORED", "NEXT", "CLUSTER", "AGE"}
 	if o.all {
 		return append([]string{"NAMESPACE"}, header...)
 	}
@@ -215,7 +215,7 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 		state := object.StateOf(item)
 		rows[i] = []string{
 			state.Kind.Short + "/" + item.GetName() + ofSweep(item), phase(item, state), state.Result,
-			state.Restored().Reason, state.Cluster.Namespace + "/" + state.Cluster.Name,
+			state.Restored().Reason, next(state, now), state.Cluster.Namespace + "/" + state.Cluster.Name,
 			duration.HumanDuration(now.Sub(item.GetCreationTimestamp().Time)),
 		}
 		if o.all {
@@ -223,6 +223,17 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 		}
 	}
 	return rows
+}
+
+// next says when the next run is due: in the same units as the age, or that it is about to begin.
+func next(state object.State, now time.Time) string {
+	switch {
+	case state.Next == nil:
+		return ""
+	case !now.Before(state.Next.Time):
+		return "now"
+	}
+	return "in " + duration.HumanDuration(state.Next.Sub(now))
 }
 
 // ofSweep says that a benchmark is a trial of a sweep; "" for all other objects.

@@ -29,6 +29,7 @@ func objects(t *testing.T) []client.Object {
 	nightly.Status.Headline, nightly.Status.Verdict = "write-4m 384 MiB/s", v1alpha1.BenchmarkPassed
 	nightly.Status.Progress = &v1alpha1.Progress{Summary: "Passed: write-4m 384 MiB/s"}
 	clitest.Complete(&nightly.Status.Conditions, "The results are in status.")
+	nightly.Status.Schedule = &v1alpha1.ScheduleStatus{NextTime: new(metav1.NewTime(clitest.Morning(90 + 17*60)))}
 	fresh := clitest.Benchmark(t, "fio_rbd")
 	fresh.Name, fresh.Namespace = "fresh", "other"
 	atWork := clitest.Sweep(t, "pg_num")

@@ -1,6 +1,8 @@
 package list
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,19 +43,23 @@ func outline(kind object.Kind, row kube.Row, cell func(column string) string) cl
 	}
 	cluster := v1alpha1.ClusterReference{Namespace: cell(columnNamespace), Name: cell("Cluster")}
 	progress := &v1alpha1.Progress{Summary: cell("Result")}
+	var schedule *v1alpha1.ScheduleStatus
+	if at, err := time.Parse(time.RFC3339, cell("Next")); err == nil {
+		schedule = &v1alpha1.ScheduleStatus{NextTime: new(metav1.NewTime(at))}
+	}
 	conditions := []metav1.Condition{
 		{Type: v1alpha1.ConditionReady, Reason: cell("Phase")}, {Type: v1alpha1.ConditionRestored, Reason: cell("Restored")},
 	}
 	if kind.Name == object.Benchmark().Name {
 		return &v1alpha1.CephBenchmark{
 			ObjectMeta: metadata, Spec: v1alpha1.CephBenchmarkSpec{ClusterRef: cluster},
-			Status: v1alpha1.CephBenchmarkStatus{Progress: progress, Conditions: conditions},
+			Status: v1alpha1.CephBenchmarkStatus{Progress: progress, Conditions: conditions, Schedule: schedule},
 		}
 	}
 	return &v1alpha1.CephTuningSweep{
 		ObjectMeta: metadata, Spec: v1alpha1.CephTuningSweepSpec{ClusterRef: cluster},
 		Status: v1alpha1.CephTuningSweepStatus{
-			Progress: progress, Conditions: conditions,
+			Progress: progress, Conditions: conditions, Schedule: schedule,
 			Best: cell("Best"), Effect: v1alpha1.Effect(cell("Δ")), Verdict: v1alpha1.SweepVerdict(cell("Verdict")),
 		},
 	}

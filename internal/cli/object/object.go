@@ -17,6 +17,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/schedule"
 )
 
 // Kind describes CephTuningSweep or CephBenchmark.
@@ -166,7 +167,11 @@ type State struct {
 	RunID              v1alpha1.RunID
 	ObservedRunID      v1alpha1.RunID
 	Suspend            bool
-	Cluster            v1alpha1.ClusterReference
+	// Scheduled reports that the object has a schedule.
+	Scheduled bool
+	// Next is when the next run is due; nil without a schedule, and while it is suspended.
+	Next    *metav1.Time
+	Cluster v1alpha1.ClusterReference
 	// Result is the progress or, at the end, the outcome in a few words. Verdict is the outcome, and Summary is the
 	// outcome in sentences.
 	Result, Verdict, Summary string
@@ -182,13 +187,13 @@ func StateOf(o client.Object) State {
 		}
 		return State{
 			Kind: Sweep(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,
-			RunID: o.Spec.RunID, ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef,
+			RunID: schedule.RunID(o), ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef, Scheduled: o.Spec.Schedule != nil, Next: schedule.NextOf(o),
 			Result: result, Verdict: string(o.Status.Verdict), Summary: o.Status.Summary,
 		}
 	case *v1alpha1.CephBenchmark:
 		return State{
 			Kind: Benchmark(), Conditions: o.Status.Conditions, Progress: o.Status.Progress, ObservedGeneration: o.Status.ObservedGeneration,
-			RunID: o.Spec.RunID, ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef,
+			RunID: schedule.RunID(o), ObservedRunID: o.Status.ObservedRunID, Suspend: o.Spec.Suspend, Cluster: o.Spec.ClusterRef, Scheduled: o.Spec.Schedule != nil, Next: schedule.NextOf(o),
 			Result: resultOf(o.Status.Progress, o.Status.Headline), Verdict: string(o.Status.Verdict), Summary: o.Status.Summary,
 		}
 	}

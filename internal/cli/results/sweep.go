@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/report/medium"
+	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -56,7 +57,7 @@ func WritePlan(o client.Object, w io.Writer) error {
 
 func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	status := s.Status
-	terminal.Append(out, "%s/%s, run ID %s", s.Namespace, s.Name, s.Spec.RunID)
+	terminal.Append(out, "%s/%s, run ID %s", s.Namespace, s.Name, schedule.RunID(s))
 	if status.Verdict != "" && !isTrue(s, v1alpha1.ConditionStalled) {
 		terminal.Append(out, ", %s", status.Verdict)
 	}

@@ -20,7 +20,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/watch"
+	"github.com/cephtune/cephtune/internal/schedule"
 )
 
 // removalTimeout bounds the removal of the object that was created for the plan.
@@ -90,11 +92,33 @@ func (o *planning) run(cmd *cobra.Command, connect object.Connect) error {
 	}
 	switch read := read.(type) {
 	case *v1alpha1.CephBenchmark:
-		return planBenchmark(cmd.Context(), c, read, o.output, cmd.OutOrStdout())
+		if err := planBenchmark(cmd.Context(), c, read, o.output, cmd.OutOrStdout()); err != nil {
+			return err
+		}
+		return o.writeDue(read.Spec.Schedule, cmd.OutOrStdout())
 	case *v1alpha1.CephTuningSweep:
-		return o.ofSweep(cmd, c, read)
+		if err := o.ofSweep(cmd, c, read); err != nil {
+			return err
+		}
+		return o.writeDue(read.Spec.Schedule, cmd.OutOrStdout())
 	}
 	return fmt.Errorf("%s has a %s, which has no plan", o.file, object.StateOf(read).Kind.Name)
+}
+
+// writeDue writes when the next runs are due. It fails if the operator would refuse the schedule.
+func (o *planning) writeDue(spec *v1alpha1.Schedule, out io.Writer) error {
+	if spec == nil {
+		return nil
+	}
+	due, err := schedule.Upcoming(spec, time.Now(), 3)
+	if err != nil {
+		return exit.UnexpectedErrorf("the operator would refuse the schedule: %w", err)
+	}
+	if o.output != "table" {
+		return nil
+	}
+	_, err = terminal.Printf(out, "The next runs are due at %s, %s and %s.\n", schedule.Clock(due[0]), schedule.Clock(due[1]), schedule.Clock(due[2]))
+	return err
 }
 
 func (o *planning) ofSweep(cmd *cobra.Command, c client.WithWatch, sweep *v1alpha1.CephTuningSweep) error {
@@ -113,7 +137,7 @@ func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	planned := &v1alpha1.CephTuningSweep{Spec: *sweep.Spec.DeepCopy()}
 	planned.Namespace = sweep.Namespace
 	planned.GenerateName = planPrefix(sweep)
-	planned.Spec.Mode, planned.Spec.Suspend = v1alpha1.SweepModePlan, false
+	planned.Spec.Mode, planned.Spec.Suspend, planned.Spec.Schedule = v1alpha1.SweepModePlan, false, nil
 	return planned
 }
 

@@ -47,6 +47,12 @@ func TestBenchmarks(t *testing.T) {
 			t.Errorf("%v, %v, %+v", got.Err, err, plan)
 		}
 	})
+	t.Run("on a schedule", func(t *testing.T) {
+		got := clitest.Execute(t, NewPlanCommand(clitest.Connecting(c)), "-f "+clitest.SampleFile(t, "cephbenchmark_nightly"), "")
+		if got.Err != nil || strings.Count(got.Stdout, " 04:00 CE") != 3 {
+			t.Errorf("%v, %s, want three times", got.Err, got.Stdout)
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		got := clitest.Execute(t, NewPlanCommand(clitest.Connecting(c)), "-f -", `
 apiVersion: cephtune.dev/v1alpha1

@@ -35,6 +35,7 @@ type view struct {
 	ends           time.Time // when it is expected to end; zero if unknown
 	// looks says that the object may end earlier than expected, at any look at its sessions.
 	looks bool
+	next  time.Time // when its schedule has the next run; zero without one
 	end   ending
 	// clients names the benchmark whose run is in progress, and the number of its clients; empty while no run
 	// is in progress.
@@ -65,8 +66,11 @@ func viewOf(o client.Object) view {
 		v.step = "being deleted"
 	case meta.IsStatusConditionTrue(state.Conditions, v1alpha1.ConditionStalled):
 		v.end = endFailed
-	case state.RunID == state.ObservedRunID && ready.Status == metav1.ConditionTrue:
+	case state.RunID == state.ObservedRunID && ready.Status == metav1.ConditionTrue && ready.Reason != v1alpha1.ReasonScheduled:
 		v.end = endResult
+	}
+	if state.Next != nil && v.end != endNone {
+		v.next = state.Next.Time
 	}
 	if sweep, ok := o.(*v1alpha1.CephTuningSweep); ok {
 		v.best, v.looks = bestOf(sweep), sweepspec.HasWindows(sweep.Status.Plan)
@@ -142,8 +146,11 @@ func (v view) liveLine(now time.Time) string {
 }
 
 // until says when the object is expected to end: the time of day, with the date unless it ends today. It
-// returns "" if the end is unknown or the object has ended.
+// returns "" if the end is unknown. If the object has ended, it says when its next run is due.
 func (v view) until(now time.Time) string {
+	if !v.next.IsZero() {
+		return "next run on " + v.next.In(now.Location()).Format("Mon Jan _2 15:04")
+	}
 	if v.ends.IsZero() || v.end != endNone {
 		return ""
 	}

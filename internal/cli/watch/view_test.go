@@ -74,6 +74,16 @@ func TestLines(t *testing.T) {
 		"it has ended": {func(s *v1alpha1.CephTuningSweep) {
 			conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is.")
 		}, "08:00:00  Complete         3/24 runs"},
+		"it has ended, and runs again by its schedule": {func(s *v1alpha1.CephTuningSweep) {
+			conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is.")
+			onSchedule(s)
+			s.Status.ObservedRunID = "2026-03-01T0200Z"
+		}, "08:00:00  Complete         3/24 runs  next run on Mon Mar  2 02:00"},
+		"it waits for its first time": {func(s *v1alpha1.CephTuningSweep) {
+			s.Status = v1alpha1.CephTuningSweepStatus{ObservedGeneration: s.Generation}
+			onSchedule(s)
+			setCondition(s, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonScheduled, "The next run is due at 2026-03-02 02:00 UTC.")
+		}, "08:00:00  Scheduled        The next run is due at 2026-03-02 02:00 UTC."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := atWork(t)
@@ -83,6 +93,12 @@ func TestLines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onSchedule gives a sweep a schedule.
+func onSchedule(s *v1alpha1.CephTuningSweep) {
+	s.Spec.Schedule = &v1alpha1.Schedule{Cron: "0 2 * * *"}
+	s.Status.Schedule = &v1alpha1.ScheduleStatus{NextTime: new(metav1.NewTime(time.Date(2026, 3, 2, 2, 0, 0, 0, time.UTC)))}
 }
 
 func TestEnds(t *testing.T) {
