@@ -50,6 +50,10 @@ type Client interface {
 	OSDPerf(ctx context.Context, conn Connection) ([]OSDLatency, error)
 	// OSDIO is `ceph osd status`: client I/O of each OSD that is up.
 	OSDIO(ctx context.Context, conn Connection) ([]OSDIO, error)
+	// OSDCounters is `ceph telemetry preview perf`, or `show` if the cluster takes part in Ceph's telemetry: what each OSD
+	// has counted. Nothing is sent to anybody. ceph-mgr asks each OSD for its memory meanwhile, and prints some kilobytes
+	// for each placement group, so it is not for large clusters.
+	OSDCounters(ctx context.Context, conn Connection) ([]OSDCounters, error)
 	// PGs is `ceph pg dump pgs_brief`: the state and the OSDs of each placement group.
 	PGs(ctx context.Context, conn Connection) ([]PG, error)
 	// Strays is `ceph pg dump pgs_brief osds`. It counts the PGs that OSDs hold although the PGs are no

@@ -84,6 +84,8 @@ func rows() map[string]row {
 		"df detail":                 {permission: mayRead, daemon: monitor, check: words()},
 		"osd perf":                  {permission: mayRead, daemon: manager, check: words()},
 		"osd status":                {permission: mayRead, daemon: manager, check: words()},
+		"telemetry preview perf":    {permission: mayRead, check: words()}, // A sentence follows the document.
+		"telemetry show perf":       {permission: mayRead, check: words()},
 		"pg dump pgs_brief":         {permission: mayRead, daemon: manager, check: words()},
 		"pg dump pgs_brief osds":    {permission: mayRead, daemon: manager, check: words()},
 		"pg dump sum":               {permission: mayRead, daemon: manager, check: words()},

@@ -443,6 +443,68 @@ func parseOSDPerf(out []byte) ([]OSDLatency, error) {
 	return latencies, nil
 }
 
+// rawCounters has the counters of one part of a daemon, in nanoseconds. Since counters can have labels, Ceph prints a list of
+// such parts; before that, it printed a part alone.
+type rawCounters map[string]Average
+
+// UnmarshalJSON reads both forms. A name that occurs with several labels is that of no average that we read.
+func (r *rawCounters) UnmarshalJSON(text []byte) error {
+	type counter struct {
+		Count int64   `json:"count"`
+		Value float64 `json:"value"`
+	}
+	var labelled []struct {
+		Counters map[string]counter `json:"counters"`
+	}
+	if err := json.Unmarshal(text, &labelled); err != nil {
+		labelled = append(labelled[:0], struct {
+			Counters map[string]counter `json:"counters"`
+		}{})
+		if err := json.Unmarshal(text, &labelled[0].Counters); err != nil {
+			return err
+		}
+	}
+	*r = rawCounters{}
+	for _, part := range labelled {
+		for name, c := range part.Counters {
+			(*r)[name] = Average{Count: c.Count, Seconds: c.Value / 1e9}
+		}
+	}
+	return nil
+}
+
+var errNoCounters = errors.New("there are no perf_counters in it")
+
+// parseOSDCounters returns the counters of the OSDs that have reported any.
+func parseOSDCounters(out []byte) ([]OSDCounters, error) {
+	var raw struct {
+		Daemons map[string]map[string]json.RawMessage `json:"perf_counters"`
+	}
+	if err := decode(out, &raw); err != nil || len(raw.Daemons) == 0 {
+		return nil, errors.Join(errNoCounters, err)
+	}
+	var all []OSDCounters
+	for name, parts := range raw.Daemons {
+		number, isOSD := strings.CutPrefix(name, "osd.")
+		id, err := strconv.Atoi(number)
+		if !isOSD || err != nil {
+			continue
+		}
+		var osd, store rawCounters
+		if json.Unmarshal(parts["osd"], &osd) != nil || json.Unmarshal(parts["bluestore"], &store) != nil {
+			continue // An OSD that has not reported yet has none of them.
+		}
+		c := OSDCounters{
+			ID: id, Write: osd["op_w_latency"], WriteProcessing: osd["op_w_process_latency"], WritePreparing: osd["op_w_prepare_latency"],
+			Read: osd["op_r_latency"], ReadProcessing: osd["op_r_process_latency"],
+			Submit: store["txc_submit_lat"], Commit: store["txc_commit_lat"], StoreRead: store["read_lat"],
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b OSDCounters) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
 // parseOSDDevices leaves out OSDs that have never started, of which Ceph knows only the ID.
 func parseOSDDevices(out []byte) ([]OSDDevice, error) {
 	var raw []struct {

@@ -2,6 +2,7 @@ package ceph
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -36,6 +37,7 @@ var parsers = map[string]func([]byte) (any, error){
 	"balancer-status": untyped(parseBalancer),
 	"osd-metadata":    untyped(parseOSDDevices),
 	"osd-ok-to-stop":  untyped(parseStop),
+	"telemetry-perf":  untyped(parseOSDCounters),
 }
 
 func untyped[T any](parse func([]byte) (T, error)) func([]byte) (any, error) {
@@ -117,6 +119,22 @@ func TestDecodeFindsTheDocument(t *testing.T) {
 func TestStatusNeedsAnFSID(t *testing.T) {
 	if s, err := parseStatus([]byte(`{"health":{"status":"HEALTH_OK"}}`)); err == nil {
 		t.Errorf("read %+v, want an error", s)
+	}
+}
+
+// Before counters had labels, each part of a daemon was one object.
+func TestOSDCountersWithoutLabels(t *testing.T) {
+	got, err := parseOSDCounters([]byte(`{"perf_counters": {
+		"osd.7": {"osd": {"op_w_latency": {"count": 4, "value": 8000000}, "numpg": {"value": 1}}, "bluestore": {"txc_commit_lat": {"count": 12, "value": 24000000}}},
+		"osd.8": {"bluefs": {"bytes": {"value": 1}}}, "mon.a": {"osd": {"op_w_latency": {"count": 1, "value": 1}}}}}`))
+	want := []OSDCounters{{ID: 7, Write: Average{4, 0.008}, Commit: Average{12, 0.024}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	for _, text := range []string{"Telemetry is up to date, see report with `ceph telemetry show`.", `{"channels": []}`} {
+		if got, err := parseOSDCounters([]byte(text)); !errors.Is(err, errNoCounters) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
 }
 

@@ -232,6 +232,30 @@ type OSDIO struct {
 	WriteBytesPerSecond      float64 `json:"writeBytesPerSecond"`
 }
 
+// Average says how often something has happened in a daemon, and how long that took altogether.
+type Average struct {
+	Count   int64   `json:"count"`
+	Seconds float64 `json:"seconds"`
+}
+
+// OSDCounters are averages that an OSD has counted since it started. ceph-mgr has the counters of the latest report,
+// and reports come every five seconds (mgr_stats_period).
+type OSDCounters struct {
+	ID int `json:"id"`
+	// Write and Read are operations of clients, from their receipt to the reply. Processing begins when an operation
+	// leaves the queue. Preparing ends when the work was handed to the store, and to the OSDs of the other copies.
+	Write           Average `json:"write"`
+	WriteProcessing Average `json:"writeProcessing"`
+	WritePreparing  Average `json:"writePreparing"`
+	Read            Average `json:"read"`
+	ReadProcessing  Average `json:"readProcessing"`
+	// Submit and Commit are transactions of BlueStore: the call that submits one, and the time until it is on the disk.
+	// Copies that the OSD keeps for others are among them. StoreRead is BlueStore's reading.
+	Submit    Average `json:"submit"`
+	Commit    Average `json:"commit"`
+	StoreRead Average `json:"storeRead"`
+}
+
 // OSDLocation is where an OSD is in the CRUSH hierarchy.
 type OSDLocation struct {
 	ID          int    `json:"id"`

@@ -75,6 +75,16 @@ func (v verbs) OSDIO(ctx context.Context, conn Connection) ([]OSDIO, error) {
 	return read(ctx, v, conn, parseOSDIO, "osd status")
 }
 
+// OSDCounters tries two commands: if the cluster takes part in telemetry with all that this version of Ceph can report, the
+// preview is a sentence that points to the other command.
+func (v verbs) OSDCounters(ctx context.Context, conn Connection) ([]OSDCounters, error) {
+	counters, err := read(ctx, v, conn, parseOSDCounters, "telemetry preview perf")
+	if errors.Is(err, errNoCounters) {
+		return read(ctx, v, conn, parseOSDCounters, "telemetry show perf")
+	}
+	return counters, err
+}
+
 func (v verbs) PGs(ctx context.Context, conn Connection) ([]PG, error) {
 	return read(ctx, v, conn, parsePGs, "pg dump pgs_brief")
 }

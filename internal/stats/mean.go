@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -54,4 +55,29 @@ func GeometricInterval(runs []float64, confidence float64) (Bounds, error) {
 	}
 	mean := stat.Mean(zs, nil)
 	return Bounds{Low: math.Exp(mean - half), High: math.Exp(mean + half), Confidence: confidence}, nil
+}
+
+// Share returns the sum of parts, as a share of the sum of the wholes to which they belong, and its two-sided confidence
+// interval: share ± t·s/(w̄·√n), where s is the standard deviation of part − share·whole with n−1 degrees of freedom
+// (the ratio estimator; Cochran, Sampling Techniques, chapter 6). So what makes a whole and its part longer together
+// does not widen the interval. Parts may be negative.
+//
+// For fewer than two pairs, or slices of different lengths, the error wraps ErrTooFew. For an invalid confidence, it
+// wraps ErrParameter. For a whole that is not positive and a part that is not finite, it is a *ValueError.
+func Share(parts, wholes []float64, confidence float64) (float64, Bounds, error) {
+	n := float64(len(parts))
+	if err := errors.Join(checkOpenUnit("confidence", confidence), checkFinite("part", parts), checkPositive("whole", wholes)); err != nil {
+		return 0, Bounds{}, err
+	}
+	if len(parts) != len(wholes) || n < 2 {
+		return 0, Bounds{}, fmt.Errorf("interval of a share: %w: %d parts of %d wholes, want at least 2", ErrTooFew, len(parts), len(wholes))
+	}
+	whole := stat.Mean(wholes, nil)
+	share := stat.Mean(parts, nil) / whole
+	residuals := make([]float64, len(parts))
+	for i := range parts {
+		residuals[i] = parts[i] - share*wholes[i]
+	}
+	half := tUpperQuantile((1-confidence)/2, n-1) * stat.StdDev(residuals, nil) / (whole * math.Sqrt(n))
+	return share, Bounds{Low: share - half, High: share + half, Confidence: confidence}, nil
 }

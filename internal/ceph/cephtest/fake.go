@@ -39,19 +39,20 @@ type Fake struct {
 
 // Answers holds the data that a Fake answers with.
 type Answers struct {
-	Status     ceph.Status
-	OSDMap     ceph.OSDMap
-	OSDs       []ceph.OSD
-	OSDDevices []ceph.OSDDevice
-	DF         ceph.DF
-	OSDPerf    []ceph.OSDLatency
-	OSDIO      []ceph.OSDIO
-	PGs        []ceph.PG
-	Strays     ceph.Strays
-	OSDTree    []ceph.OSDLocation
-	PoolIO     []ceph.PoolIO
-	Versions   ceph.Versions
-	ConfigDump []ceph.ConfigEntry
+	Status      ceph.Status
+	OSDMap      ceph.OSDMap
+	OSDs        []ceph.OSD
+	OSDDevices  []ceph.OSDDevice
+	DF          ceph.DF
+	OSDPerf     []ceph.OSDLatency
+	OSDIO       []ceph.OSDIO
+	OSDCounters []ceph.OSDCounters
+	PGs         []ceph.PG
+	Strays      ceph.Strays
+	OSDTree     []ceph.OSDLocation
+	PoolIO      []ceph.PoolIO
+	Versions    ceph.Versions
+	ConfigDump  []ceph.ConfigEntry
 	// ConfigShow has keys such as "osd.0 osd_memory_target".
 	ConfigShow map[string]string
 	// ConfigHelp is keyed by option. The fake release of Ceph has no option without an entry.
@@ -194,6 +195,12 @@ func (f *Fake) DF(ctx context.Context, connection ceph.Connection) (*ceph.DF, er
 func (f *Fake) OSDPerf(ctx context.Context, connection ceph.Connection) (perf []ceph.OSDLatency, err error) {
 	err = f.answer(ctx, "OSDPerf", connection, func() { perf = slices.Clone(f.Answers.OSDPerf) })
 	return perf, err
+}
+
+// OSDCounters implements ceph.Client.
+func (f *Fake) OSDCounters(ctx context.Context, connection ceph.Connection) (counters []ceph.OSDCounters, err error) {
+	err = f.answer(ctx, "OSDCounters", connection, func() { counters = slices.Clone(f.Answers.OSDCounters) })
+	return counters, err
 }
 
 // OSDIO implements ceph.Client.

@@ -20,7 +20,7 @@ import (
 // reads are the verbs of a Client that change nothing.
 func reads() []string {
 	return []string{
-		"Status", "OSDMap", "OSDs", "OSDTree", "OSDDevices", "DF", "OSDPerf", "OSDIO", "PGs", "Strays", "PoolIO", "Versions", "ConfigDump",
+		"Status", "OSDMap", "OSDs", "OSDTree", "OSDDevices", "DF", "OSDPerf", "OSDIO", "OSDCounters", "PGs", "Strays", "PoolIO", "Versions", "ConfigDump",
 		"ConfigShow", "ConfigHelp", "RunningConfig", "Balancer", "PGsOn", "OKToStop", "Recovered", "GetKey", "Images", "Objects", "ClientAddresses",
 	}
 }
