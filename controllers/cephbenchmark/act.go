@@ -78,7 +78,7 @@ func (r *Reconciler) work(ctx context.Context, seen pass, p plan) (effect, error
 	case stepTakeOSDsDown, stepRestoreOSDs:
 		return r.carryOutOutage(ctx, seen, p)
 	case stepDiagnose:
-		return r.diagnose(ctx, seen)
+		return r.diagnose(ctx, seen, p.Detail.wrong)
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
 	default:
@@ -136,6 +136,8 @@ func (r *Reconciler) makeMove(ctx context.Context, seen pass, p plan) (effect, e
 		return effect{Again: time.Second}, clientview.Cancel(ctx, runners, tasks, p.Detail.move.ID)
 	case workload.MoveDropCaches:
 		return now(), r.dropCaches(ctx, seen, p.Detail.move.ID)
+	case workload.MoveCount:
+		return now(), r.countOSDs(ctx, seen, p.Detail.move.ID)
 	case workload.MoveReadPilot:
 		return now(), r.readPilot(ctx, seen, p.Detail.move.ID)
 	case workload.MoveReadStep:
@@ -180,7 +182,7 @@ func (r *Reconciler) readStep(ctx context.Context, seen pass, move workload.Move
 // marks the run as running. Otherwise it changes nothing.
 func markRunning(seen pass, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
-		if p.Detail.move.ID != workload.TaskID(p.Detail.run, seen.script.Phases[0].Name) {
+		if seen.diagnoses() || p.Detail.move.ID != workload.TaskID(p.Detail.run, seen.script.Phases[0].Name) {
 			return
 		}
 		start := metav1.NewTime(seen.now)

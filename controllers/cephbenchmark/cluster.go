@@ -76,10 +76,10 @@ func (f facts) wantsQuiet() bool {
 	return !f.runAtWork()
 }
 
-// betweenRuns reports whether neither a run nor the teardown is in progress. A diagnosis counts as a run. The result strays says that
+// betweenRuns reports whether neither a run nor the teardown is in progress. A diagnosis counts as a run while it watches Ceph. The result strays says that
 // runs wait for stray PGs: PGs of deleted pools that OSDs still have to remove.
 func (f facts) betweenRuns() (between, strays bool) {
-	return !f.runAtWork() && !f.tearingDown() && !f.diagnoses(), quiescence.WaitsForRemoval(f.spec.Quiescence)
+	return !f.runAtWork() && !f.tearingDown() && !f.watching(), quiescence.WaitsForRemoval(f.spec.Quiescence)
 }
 
 // runAtWork reports whether the wait for quiescence before the current run is over: that is so if the run has

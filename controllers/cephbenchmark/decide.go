@@ -30,7 +30,7 @@ const (
 	stepRestoreOSDs step = "RestoreOSDs"
 	// stepConcludeRun judges a run by the clients' reports, and archives the result.
 	stepConcludeRun step = "ConcludeRun"
-	// stepDiagnose ends a diagnosis.
+	// stepDiagnose ends a diagnosis, or lets it go on to measure layers.
 	stepDiagnose step = "Diagnose"
 	// stepTearDown carries out the next part of the teardown.
 	stepTearDown step = "TearDown"
@@ -47,7 +47,7 @@ type detail struct {
 
 	move  workload.Move // for stepMove
 	run   int32         // for stepMove and stepConcludeRun, and if removes is set
-	wrong string        // for stepConcludeRun and stepRestoreOSDs: why the run is invalid
+	wrong string        // for stepConcludeRun, stepDiagnose and stepRestoreOSDs: why the run is invalid
 	fatal bool          // for stepConcludeRun: further runs would fail like this one
 	// removes says that the plan waits before a run until OSDs have removed the PGs of deleted
 	// pools.
@@ -112,7 +112,7 @@ func rules() []rule {
 		{Name: "failWithoutPool", Func: failWithoutPool},               // the pool to diagnose does not exist
 		{Name: "queueForLock", Func: queueForLock},                     // one holder at a time
 		{Name: "watchDiagnosed", Func: watchDiagnosed},                 // a diagnosis watches Ceph, be it healthy or not
-		{Name: "concludeDiagnosis", Func: concludeDiagnosis},           // Ceph was watched long enough
+		{Name: "concludeDiagnosis", Func: concludeDiagnosis},           // Ceph was watched long enough, and perhaps layers come next
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // OSDs are about to be full, perhaps with the benchmark's own data
 		{Name: "waitForQuiet", Func: waitForQuiet},                     // until the cluster is healthy, has free space, and is quiescent
 		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited
@@ -134,7 +134,7 @@ func rules() []rule {
 
 // decide returns the next step. It is a pure function: no client, no clock, no randomness.
 func decide(seen facts) plan {
-	p := reconcile.Decide(rules(), seen, seen.headway, seen.now, giveUp)
+	p := seen.withoutFailure(reconcile.Decide(rules(), seen, seen.headway, seen.now, giveUp))
 	switch {
 	case p.Step == stepTearDown:
 		p.Detail.tearing, p.Detail.subrule, _ = reconcile.First(teardown.Rules(), seen.teardown())

@@ -17,14 +17,38 @@ import (
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 )
 
 // A diagnosis has the lock, so that no benchmark loads Ceph meanwhile. It needs no quiescent or healthy cluster, because a
-// sick cluster is what it is for, and it has no clients.
+// sick cluster is what it is for, and it has no clients. If it also measures layers, it is a benchmark of one run after
+// that, with the load of package diagnosis; what would fail a benchmark leaves it without layers.
 
-// diagnoses reports whether the execution is a diagnosis.
-func (f facts) diagnoses() bool { return f.spec.Diagnosis != nil }
+// diagnoses reports whether the execution is a diagnosis, and measuresLayers whether it also measures layers.
+func (f facts) diagnoses() bool      { return f.spec.Diagnosis != nil }
+func (f facts) measuresLayers() bool { return f.diagnoses() && f.spec.Diagnosis.Layers != nil }
+
+// hasClients reports whether the execution has clients at some time.
+func (f facts) hasClients() bool { return !f.diagnoses() || f.measuresLayers() }
+
+// watching reports whether a diagnosis has not seen yet what it watches for.
+func (f facts) watching() bool { return f.diagnoses() && f.memory.symptoms == nil }
+
+// withoutFailure returns the plan that ends a diagnosis without layers if the plan would fail it, and the plan that ends
+// it with layers if the plan concludes its run.
+func (f facts) withoutFailure(p plan) plan {
+	if f.memory.symptoms == nil {
+		return p
+	}
+	switch p.Step {
+	case reconcile.StepFail:
+		p.Step, p.Detail.wrong = stepDiagnose, p.Outcome.Message
+	case stepConcludeRun:
+		p.Step = stepDiagnose
+	}
+	return p
+}
 
 // failWithoutPool ends a diagnosis of a pool that does not exist.
 func failWithoutPool(seen facts) (plan, bool) {
@@ -39,7 +63,7 @@ func failWithoutPool(seen facts) (plan, bool) {
 // watchDiagnosed waits until Ceph was watched as long as the spec says. Samples from before the lock do not count: the load
 // of another benchmark may be in them.
 func watchDiagnosed(seen facts) (plan, bool) {
-	if !seen.diagnoses() {
+	if !seen.watching() {
 		return plan{}, false
 	}
 	duration := seen.spec.Diagnosis.Duration.Duration
@@ -58,12 +82,12 @@ func watchDiagnosed(seen facts) (plan, bool) {
 	return p, true
 }
 
-// concludeDiagnosis is the last rule of a diagnosis.
+// concludeDiagnosis is the last rule of a diagnosis without layers.
 func concludeDiagnosis(seen facts) (plan, bool) {
 	p := plan{Step: stepDiagnose, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: "Judging what was seen."}}
 	return p.AtMost(concludeWithin, "diagnosis", kstatus.Outcome{
 		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("Ceph could not be asked within %v.", concludeWithin),
-	}), seen.diagnoses()
+	}), seen.watching()
 }
 
 // watched returns the samples of a diagnosis.
@@ -85,23 +109,79 @@ const (
 	askedOfAll   = 12
 )
 
-// diagnose reads what the watch does not read, judges, and ends the execution.
-func (r *Reconciler) diagnose(ctx context.Context, seen pass) (effect, error) {
+// diagnose reads what the watch does not read, and judges. Then it lets the execution measure layers, or ends it. The
+// parameter called wrong says why there are no layers; "" if there are.
+func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (effect, error) {
 	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
 	defer cancel()
-	connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return effect{}, err
-	}
 	environment, err := quiescence.Fingerprint(seen.target().Detail())
 	if err != nil {
 		return effect{}, err
 	}
-	found := diagnosis.Judge(r.symptoms(ctx, connection, seen.facts))
-	done := now()
+	symptoms, done := diagnosis.Facts{}, now()
+	if seen.watching() {
+		connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+		if err != nil {
+			return effect{}, err
+		}
+		symptoms = r.symptoms(ctx, connection, seen.facts)
+		if seen.measuresLayers() {
+			wrong = r.whyNoLayers(ctx, connection, seen.facts)
+		}
+		if seen.measuresLayers() && wrong == "" {
+			seen.memory.symptoms = &symptoms
+			found := diagnosis.Judge(symptoms)
+			done.Edit = func(s *v1alpha1.CephBenchmarkStatus) { s.Diagnosis = &found }
+			return done, nil
+		}
+	} else {
+		symptoms = *seen.memory.symptoms
+	}
+	switch {
+	case wrong != "":
+		symptoms.Unread = append(symptoms.Unread[:len(symptoms.Unread):len(symptoms.Unread)], "Layers were not measured: "+wrong)
+	case seen.measuresLayers():
+		if symptoms.Layers, err = seen.concluded(1).Layers(ctx, reporters(seen.runners)); err != nil {
+			return effect{}, err
+		}
+	}
+	found := diagnosis.Judge(symptoms)
 	done.Outcome = cleaningUp()
 	done.Edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Diagnosed(s, seen.now, found, environment) }
 	return done, nil
+}
+
+// ceph-mgr prints about 14 KB for each OSD and 5 KB for each placement group with the counters of OSDs, and asks one OSD
+// after another for its memory meanwhile.
+const (
+	mostCountedOSDs = 100
+	mostCountedPGs  = 2000
+)
+
+// whyNoLayers returns why layers cannot be measured here; "" if they can.
+func (r *Reconciler) whyNoLayers(ctx context.Context, connection ceph.Connection, seen facts) string {
+	if osds, pgs := len(seen.Survey.OSDs), len(seen.Survey.PGs); osds > mostCountedOSDs || pgs > mostCountedPGs {
+		return fmt.Sprintf("ceph-mgr would print the counters of %d OSDs and %d placement groups; the limits are %d and %d.", osds, pgs, mostCountedOSDs, mostCountedPGs)
+	}
+	if _, err := r.Ceph.OSDCounters(ctx, connection); err != nil {
+		return "the counters of OSDs cannot be read: " + err.Error() + "."
+	}
+	return ""
+}
+
+// countOSDs notes what OSDs have counted before a task.
+func (r *Reconciler) countOSDs(ctx context.Context, seen pass, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
+	defer cancel()
+	connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	if err != nil {
+		return err
+	}
+	counters, err := r.Ceph.OSDCounters(ctx, connection)
+	if err == nil {
+		seen.memory.noted.Counters[id] = counters
+	}
+	return err
 }
 
 // symptoms returns the facts of a diagnosis. What cannot be read is missing, and Unread says why.

@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/conclusion"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/scratchpool"
@@ -26,8 +27,9 @@ type memory struct {
 	gathering conclusion.Gathering
 	// runs holds the outcomes of the runs that this process has concluded.
 	runs map[int32]conclusion.Run
-	// watchedSince is when a diagnosis began to watch Ceph.
+	// watchedSince is when a diagnosis began to watch Ceph, and symptoms are what it saw until it began to measure layers.
 	watchedSince time.Time
+	symptoms     *diagnosis.Facts
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.
 	removal quiescence.Removal
 	// fromBeginning says that this process began the execution, and so knows all objects of the execution.

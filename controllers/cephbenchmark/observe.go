@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clients/live"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/conclusion"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/loadtarget/claims"
 	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/outage"
@@ -125,7 +126,7 @@ type facts struct {
 // of the benchmark needs: nothing if the benchmark has ended, is torn down, and has no new run ID.
 // [memory.remember] stores the observations that later passes need.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark, p reconcile.Pass[memory]) (facts, error) {
-	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: b.Spec, memory: p.Memory, headway: p.Headway, schedule: p.Schedule}
+	seen := facts{now: p.Now, settings: r.Settings, benchmark: b, spec: diagnosis.Expand(b.Spec), memory: p.Memory, headway: p.Headway, schedule: p.Schedule}
 	seen.execution = clientjob.ExecutionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
 		return seen, r.observePermission(ctx, &seen)
@@ -322,7 +323,7 @@ func (r *Reconciler) connection(cluster settings.Cluster, identity string) clust
 // observeRunners determines the script, which has the clients' tasks, and observes the statuses of these
 // tasks.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
-	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend || seen.diagnoses() {
+	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend || !seen.hasClients() {
 		return nil
 	}
 	var err error
@@ -375,6 +376,12 @@ func (f *facts) newScript() (*workload.Script, error) {
 	made.Switched = sweepspec.IsSession(f.benchmark)
 	for i := range f.spec.OtherTargets {
 		made.Elsewhere = append(made.Elsewhere, workload.Places(f.execution.Name, f.cluster.Identities.IO, f.spec.Template, f.spec.Targets(), i+1, f.target().CephMajor(), f.datasetBytes, f.block))
+	}
+	if f.measuresLayers() {
+		made.Counts = true
+		for i, load := range diagnosis.Loads(f.spec.Diagnosis.Layers) {
+			made.Phases[i].Target = load.Target
+		}
 	}
 	if f.job == nil {
 		f.roomBytes = f.target().Room(made)

@@ -57,7 +57,7 @@ func waitForClaim(seen facts) (plan, bool) {
 }
 
 func failWithoutScript(seen facts) (plan, bool) {
-	if seen.scriptErr == nil {
+	if seen.scriptErr == nil || seen.watching() {
 		return plan{}, false
 	}
 	return fail(v1alpha1.ReasonNotPossible, seen.scriptErr.Error()), true
@@ -66,7 +66,7 @@ func failWithoutScript(seen facts) (plan, bool) {
 // failWithoutDomains checks the failure domains before anything is created. With too few of them
 // for its copies, a pool never becomes clean, and Ceph raises a warning.
 func failWithoutDomains(seen facts) (plan, bool) {
-	if seen.job != nil {
+	if seen.job != nil || seen.watching() {
 		return plan{}, false
 	}
 	for _, target := range seen.spec.Targets() {

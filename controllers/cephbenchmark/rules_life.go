@@ -90,7 +90,7 @@ func stallOnSettings(seen facts) (plan, bool) {
 // stallOnTargets refuses several targets to a benchmark that no sweep created: nothing would load the other ones.
 func stallOnTargets(seen facts) (plan, bool) {
 	ofSweep := seen.benchmark.Status.Trial != nil || seen.admission.Trial != nil
-	return seen.refusedFor("Only a CephTuningSweep sets otherTargets: remove it from the spec.", 0), len(seen.spec.OtherTargets) > 0 && !ofSweep
+	return seen.refusedFor("Only a CephTuningSweep sets otherTargets: remove it from the spec.", 0), len(seen.benchmark.Spec.OtherTargets) > 0 && !ofSweep
 }
 
 // refusedAgain is the interval between checks whether benchmarks may run in a namespace and use its claims. The

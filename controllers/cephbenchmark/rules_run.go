@@ -64,6 +64,9 @@ func nextMove(seen facts) (plan, bool) {
 	p := plan{Step: stepMove, Detail: detail{move: seen.next, run: run}, Progress: seen.next.Step, Outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d of %d.", run, seen.spec.Repetitions),
 	}}
+	if seen.diagnoses() {
+		p.Outcome.Message = "Measuring layers."
+	}
 	if first := workload.TaskID(run, seen.script.Phases[0].Name); run == 1 && !seen.tasks.Begun(run) && seen.next.ID != first {
 		p.Outcome = preparing("Preparing the first run.")
 	}

@@ -46,7 +46,7 @@ func (e *tempest) spec() string {
 	case 2:
 		return b.String() + strings.ReplaceAll(onPool, "open", "prod")
 	case 3:
-		return b.String() + oneDiagnosis
+		return b.String() + anyOf(e, []string{oneDiagnosis, oneLayeredDiagnosis})
 	}
 	b.WriteString("repetitions: " + anyOf(e, []string{"1", "1", "2", "3"}) + "\nhistoryLimit: 2\ntemplate:\n")
 	b.WriteString("  target: " + anyOf(e, targets) + "\n  dataset: {size: 64Mi}\n")

@@ -63,6 +63,7 @@ func TestStories(t *testing.T) {
 		"targets":   targetStories(),
 		"curves":    curveStories(),
 		"diagnoses": diagnosisStories(),
+		"layers":    layersStories(),
 		"trial":     trialStories(),
 		"reference": referenceStories(),
 		"strangers": strangerStories(),

@@ -70,7 +70,7 @@ func (w *world) breakCeph(err error) (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "OSDIO", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
 		"DropOSDCaches", "GetKey", "SetKey", "RemoveKey", "Images", "ClientAddresses", "BlocklistClient", "RemoveImage", "Objects", "RemoveObjects",
-		"SetNoUp", "MarkOSDsDown", "PGs", "PGsOn", "Strays", "OKToStop", "OSDDevices", "Balancer", "RunningConfig",
+		"SetNoUp", "MarkOSDsDown", "PGs", "PGsOn", "Strays", "OKToStop", "OSDDevices", "Balancer", "RunningConfig", "OSDCounters",
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for _, verb := range verbs {

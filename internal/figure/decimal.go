@@ -20,7 +20,7 @@ const significantDigits = 7
 const maxDecimal = 12
 
 // Decimal formats a number for the API with up to seven significant digits, or with fewer if the exponent has
-// three digits. The number must be finite and not negative.
+// three digits. The number must be finite.
 func Decimal(v float64) v1alpha1.Decimal {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', significantDigits-1, 64), 64)
 	if err != nil {

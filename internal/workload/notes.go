@@ -3,6 +3,7 @@ package workload
 import (
 	"time"
 
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -61,6 +62,8 @@ type Notes struct {
 	// Courses holds the curve of each phase that has one, by the task of its closed loop, as far as its steps have
 	// been read.
 	Courses map[string]curve.Course
+	// Counters holds what OSDs had counted before each task, and by [EndID] after the last one.
+	Counters map[string][]ceph.OSDCounters
 }
 
 // NewNotes returns notes of an execution that has just begun.
@@ -73,6 +76,7 @@ func NewNotes() *Notes {
 		CachesDropped: map[string]bool{},
 		PilotSeconds:  map[string]float64{},
 		Courses:       map[string]curve.Course{},
+		Counters:      map[string][]ceph.OSDCounters{},
 	}
 }
 

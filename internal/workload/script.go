@@ -22,7 +22,7 @@ type Script struct {
 	Phases []Phase
 	Places []place.Place // of each client's data
 	// Elsewhere has the places of each client's data in the targets from 1 on, by target and client. Data are prefilled in
-	// all targets, but only [Script.Aim] makes clients load another one than target 0.
+	// all targets, but only [Script.Aim] and [Phase.Target] make clients load another one than target 0.
 	Elsewhere [][]place.Place
 	rest      time.Duration // before each phase
 	// initialState is the requested state of the data at the start of each run.
@@ -36,6 +36,8 @@ type Script struct {
 	outagePhase v1alpha1.PhaseName
 	// Switched says that a sweep switches settings during the run, so the clients must report each second.
 	Switched bool
+	// Counts says that the manager reads what OSDs have counted before each phase, and after the last.
+	Counts bool
 }
 
 // Phase is a phase of the template with its load.
@@ -43,6 +45,8 @@ type Phase struct {
 	Name v1alpha1.PhaseName
 	Spec v1alpha1.Phase
 	Load engine.Load
+	// Target is the number of the target that clients load.
+	Target int
 }
 
 // New returns the script of a template. The places say where in Ceph or on a volume each client has its data;
@@ -133,6 +137,7 @@ const (
 	MoveRest       moveKind = "Rest"       // wait until a time
 	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
+	MoveCount      moveKind = "Count"      // read what OSDs have counted
 	MoveReadStep   moveKind = "ReadStep"   // fetch the reports of a curve's step, or of the closed loop before it
 	MoveCancel     moveKind = "Cancel"     // cancel a task
 	MoveFail       moveKind = "Fail"       // end the run as invalid, or the execution as failed
@@ -199,6 +204,11 @@ func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Tim
 	}
 	if mv, done := s.endBackground(run, background); !done {
 		return mv
+	}
+	if s.Counts {
+		if mv, done := s.beforePhase(EndID(run), "reading what OSDs counted", m, now); !done {
+			return mv
+		}
 	}
 	return Move{Kind: MoveEnd}
 }
@@ -300,7 +310,7 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 			return mv, false
 		}
 	}
-	todo := s.forEach(func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.runOf(i, run, m)) })
+	todo := s.forEachAt(p.Target, func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.runOf(i, run, m)) })
 	if mv, done := measure(id, step, todo, tasks, m); !done {
 		return mv, false
 	}
@@ -370,13 +380,16 @@ func (s *Script) tidyOne(id string, p Phase, run engine.Run, tasks Tasks) (Move,
 	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
 }
 
+// EndID returns the ID under which notes have what was read after the last phase of a run.
+func EndID(run int32) string { return fmt.Sprintf("r%d--end", run) }
+
 // belongs reports whether a task may be unfinished in the given run. It returns false only for the task of
 // another run's phase.
 func belongs(id string, run int32) bool {
 	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
 }
 
-// beforePhase rests before a phase, and then makes OSDs drop their caches.
+// beforePhase rests before a phase, and then makes OSDs drop their caches, or reads their counters.
 func (s *Script) beforePhase(id, step string, m *Notes, now time.Time) (Move, bool) {
 	if until := m.lastEnd().Add(s.rest); now.Before(until) {
 		return Move{Kind: MoveRest, ID: id, Until: until, Step: step}, false
@@ -384,14 +397,22 @@ func (s *Script) beforePhase(id, step string, m *Notes, now time.Time) (Move, bo
 	if s.DropCaches && !m.CachesDropped[id] {
 		return Move{Kind: MoveDropCaches, ID: id, Step: step}, false
 	}
+	if _, counted := m.Counters[id]; s.Counts && !counted {
+		return Move{Kind: MoveCount, ID: id, Step: step}, false
+	}
 	return Move{}, true
 }
 
 func (s *Script) forEach(newTask func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
+	return s.forEachAt(0, newTask)
+}
+
+// forEachAt returns a function that makes a task for each client, with its place in the target with this number.
+func (s *Script) forEachAt(target int, newTask func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made := make([]task.Task, 0, len(s.Places))
-		for _, c := range s.Places {
-			t, err := newTask(c)
+		for client := range s.Places {
+			t, err := newTask(s.PlacesOf(client)[target])
 			if err != nil {
 				return nil, err
 			}

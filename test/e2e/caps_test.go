@@ -67,8 +67,8 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 		},
 		"reading running config needs allow r on the manager too": {
 			mon: `allow r`, mgr: `allow r`,
-			wantAllowed: []string{"config show osd.0 osd_mclock_profile", "osd perf", "osd status", "pg ls", "pg ls-by-osd osd.0", "osd ok-to-stop 0", "balancer status"},
-			wantRefused: []string{"balancer off"},
+			wantAllowed: []string{"config show osd.0 osd_mclock_profile", "osd perf", "osd status", "pg ls", "pg ls-by-osd osd.0", "osd ok-to-stop 0", "balancer status", "telemetry preview perf"},
+			wantRefused: []string{"balancer off", "telemetry on --license sharing-1-0"},
 		},
 		"tell cache drop is not among what rwx allows": {
 			mon: `allow r`, osd: `allow rwx`,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/report"
 )
 
 // WriteDiagnosis shows the findings of a diagnosis.
@@ -19,6 +20,13 @@ func WriteDiagnosis(w io.Writer, b *v1alpha1.CephBenchmark) error {
 		}
 		if f.Remedy != "" {
 			terminal.Append(&out, "Remedy: %s\n", f.Remedy)
+		}
+	}
+	tables, sentences := report.LayerTables(b.Status.Diagnosis)
+	for i, sentence := range sentences {
+		terminal.Append(&out, "\n%s\n", sentence)
+		if len(tables[i].Rows) > 0 {
+			terminal.WriteTable(&out, terminal.Narrow, tables[i].Header, tables[i].Rows)
 		}
 	}
 	out.WriteString("\nNot checked:\n")

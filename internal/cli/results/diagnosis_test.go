@@ -18,6 +18,10 @@ func TestResultsOfADiagnosis(t *testing.T) {
 		Findings:  []v1alpha1.Finding{{Code: "SlowOSDs", Confidence: v1alpha1.ConfidenceLikely, Message: "osd.1 is slower.", Evidence: []string{"8 ms\x1b[31m"}}},
 		Unchecked: []string{"Disks."},
 	}
+	done.Status.Diagnosis.Operations = []v1alpha1.OperationTime{{
+		Operation: v1alpha1.LayeredWrite, Rounds: 6, Seconds: "0.0024", OneCopySeconds: "0.0018", Explained: true,
+		Layers: []v1alpha1.OperationLayer{{Code: "Store", Seconds: "0.0018", Share: "0.75", Low: "0.7", High: "0.8"}},
+	}}
 	fresh.Namespace, done.Namespace = clitest.Namespace, clitest.Namespace
 	for name, tc := range map[string]struct {
 		benchmark  *v1alpha1.CephBenchmark
@@ -26,6 +30,7 @@ func TestResultsOfADiagnosis(t *testing.T) {
 	}{
 		"no findings yet": {fresh, "nightly", "has no findings yet", 1},
 		"a table":         {done, "nightly", "Likely: SlowOSDs\nosd.1 is slower.\n  - 8 ms", 0},
+		"layers":          {done, "nightly", "70.0 % to 80.0 %", 0},
 		"data":            {done, "nightly -o json", `"code": "SlowOSDs"`, 0},
 		"a run":           {done, "nightly --run 1", "is a diagnosis", 2},
 		"figures":         {done, "nightly -o csv", "is a diagnosis", 2},

@@ -19,12 +19,17 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
+// defaultCopies is that of spec.diagnosis.layers.
+const defaultCopies = 3
+
 // diagnosing has the flags of the subcommand diagnose.
 type diagnosing struct {
 	starter
 	cluster  string
 	pool     string
 	duration words.Seconds
+	layers   bool
+	copies   int32
 }
 
 // NewDiagnoseCommand returns the subcommand that diagnoses a cluster.
@@ -48,6 +53,8 @@ func NewDiagnoseCommand(connect object.Connect) *cobra.Command {
 	flags.StringVar(&o.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed if there are several, or if you may not list them")
 	flags.StringVar(&o.pool, "pool", "", "pool that seems slow: look for causes in it, too")
 	flags.Var(&o.duration, "duration", "how long Ceph is watched, from 30s to 10m")
+	flags.BoolVar(&o.layers, "layers", false, "also measure where a write and a read spend their time, with a small load on two scratch pools")
+	flags.Int32Var(&o.copies, "copies", defaultCopies, "with --layers, the number of copies of a write, from 2 to 6")
 	o.addStart(cmd, nil)
 	for _, name := range []string{"expect", "scope", "live"} { // A diagnosis has no verdict, and no clients.
 		if err := flags.MarkHidden(name); err != nil {
@@ -68,6 +75,10 @@ func (o *diagnosing) check(args []string) error {
 		return exit.UsageErrorf("--ceph-cluster %q: want NAMESPACE/NAME", o.cluster)
 	case time.Duration(o.duration) < 30*time.Second || time.Duration(o.duration) > 10*time.Minute:
 		return exit.UsageErrorf("--duration: want 30s to 10m")
+	case o.copies < 2 || o.copies > 6:
+		return exit.UsageErrorf("--copies: want 2 to 6")
+	case o.copies != defaultCopies && !o.layers:
+		return exit.UsageErrorf("--copies is for --layers: add it, or remove --copies")
 	}
 	return nil
 }
@@ -79,6 +90,9 @@ func (o *diagnosing) benchmark(ctx context.Context, c client.Client, _ io.Writer
 		Spec: v1alpha1.CephBenchmarkSpec{
 			Diagnosis: &v1alpha1.Diagnosis{Pool: v1alpha1.PoolName(o.pool), Duration: metav1.Duration{Duration: time.Duration(o.duration)}},
 		},
+	}
+	if o.layers {
+		wanted.Spec.Diagnosis.Layers = &v1alpha1.DiagnosisLayers{Copies: o.copies}
 	}
 	wanted.Spec.ClusterRef.Namespace, wanted.Spec.ClusterRef.Name, _ = strings.Cut(o.cluster, "/")
 	return wanted, load.FillCluster(ctx, c, wanted)

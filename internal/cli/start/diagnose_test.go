@@ -37,6 +37,9 @@ func TestDiagnose(t *testing.T) {
 		code     int
 	}{
 		"a diagnosis of a pool":            {line: "--ceph-cluster a/b --pool apps --duration 5m --dry-run"},
+		"a diagnosis with layers":          {line: "--ceph-cluster a/b --layers --copies 2 --dry-run"},
+		"usage a diagnosis of one copy":    {"--layers --copies 1", nil, 2},
+		"usage copies without layers":      {"--copies 2", nil, 2},
 		"a diagnosis that finds causes":    {"--ceph-cluster a/b --name why", []v1alpha1.Finding{slow, slowly}, 3},
 		"a diagnosis that finds no cause":  {"--ceph-cluster a/b", nil, 0},
 		"a diagnosis that is not sure":     {"--ceph-cluster a/b", []v1alpha1.Finding{slowly}, 0},

@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -67,7 +68,12 @@ func planBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.Cep
 // benchmarkPlanOf plans a benchmark in which the API server has filled in the defaults.
 func benchmarkPlanOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 	if d := spec.Diagnosis; d != nil {
-		return &BenchmarkPlan{EstimatedDuration: d.Duration}, nil
+		plan := &BenchmarkPlan{EstimatedDuration: d.Duration}
+		if d.Layers != nil {
+			plan.EstimatedDuration.Duration += diagnosis.Time(d.Layers)
+			plan.RunBytesPrefilled = resource.NewQuantity(diagnosis.PrefilledBytes, resource.BinarySI)
+		}
+		return plan, nil
 	}
 	plan := &BenchmarkPlan{Runs: spec.Repetitions}
 	for _, phase := range spec.Template.Measured() {
@@ -103,8 +109,13 @@ func benchmarkPlanOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 func (p *BenchmarkPlan) table() string {
 	var out strings.Builder
 	if p.Runs == 0 {
+		does, written := "watches Ceph, and sends no load", "nothing"
+		if p.RunBytesPrefilled != nil {
+			does = "watches Ceph, and then sends one operation at a time to two scratch pools"
+			written = mebibytes(p.RunBytesPrefilled) + " to prefill, and small writes, before copies"
+		}
 		terminal.WriteTable(&out, terminal.Narrow, []string{"THE PLAN", ""}, [][]string{
-			{"diagnosis", "watches Ceph, and sends no load"}, {"time", "about " + figure.Time(p.EstimatedDuration.Duration)}, {"written", "nothing"},
+			{"diagnosis", does}, {"time", "about " + figure.Time(p.EstimatedDuration.Duration)}, {"written", written},
 		})
 		return out.String()
 	}

@@ -33,6 +33,7 @@ func TestBenchmarks(t *testing.T) {
 		"a benchmark of a volume": "cephbenchmark_fio_filesystem",
 		"a benchmark of objects":  "cephbenchmark_fio_rados",
 		"a diagnosis":             "cephbenchmark_diagnosis",
+		"a diagnosis with layers": "cephbenchmark_diagnosis_layers",
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := clitest.SampleFile(t, sample)

@@ -1,6 +1,6 @@
 // Package diagnosis finds out why a Ceph cluster is slow. [Judge] goes through a list of known causes, each with a
 // threshold whose source stands beside it, and in docs/diagnose.md. It decides only from what any reader of Ceph's
-// monitors and manager can see, so it names a cause, but not how much time an operation spends there.
+// monitors and manager can see. [Layers] splits the time of an operation, if a client measured one.
 //
 // The package is pure: no clock, no input or output, no randomness.
 package diagnosis
@@ -38,6 +38,8 @@ type Facts struct {
 	Balancer *ceph.Balancer
 	Running  []ceph.Running
 	Unread   []string
+	// Layers says where operations spend their time, if that was measured.
+	Layers []v1alpha1.OperationTime
 }
 
 // Options returns the options that Running should have.
@@ -56,6 +58,7 @@ type check struct {
 // checks returns all checks. Among findings of the same confidence, the earlier one comes first.
 func checks() []check {
 	return []check{
+		{"WriteTime", writeTime}, // It is only Possible, and says more than the others that are.
 		{"IOStopped", ioStopped},
 		{"PGsInactive", pgsInactive},
 		{"DaemonsDown", daemonsDown},
@@ -87,7 +90,7 @@ func checks() []check {
 
 // Judge returns the causes for which the facts have evidence, and what could not be checked.
 func Judge(f Facts) v1alpha1.DiagnosisResult {
-	r := v1alpha1.DiagnosisResult{Samples: int32(len(f.Statuses))} //nolint:gosec // At most ten minutes of samples.
+	r := v1alpha1.DiagnosisResult{Samples: int32(len(f.Statuses)), Operations: f.Layers} //nolint:gosec // At most ten minutes of samples.
 	for _, c := range checks() {
 		if finding := c.find(f); finding != nil {
 			finding.Code = c.code
@@ -141,8 +144,11 @@ func unchecked(f Facts) []string {
 	if f.Pool == "" {
 		all = append(all, "Placement groups and compression of a pool: name the pool in diagnosis.pool.")
 	}
-	all = append(all,
-		"The time of an operation was not split into network, OSD and disk.",
+	split := "The time of an operation was not split into network, OSD and disk: diagnosis.layers does that."
+	if len(f.Layers) > 0 {
+		split = "The wait for other copies was not split into network and OSDs: only their own counters can tell (`ceph tell`, which needs osd \"allow *\")."
+	}
+	all = append(all, split,
 		"The network between nodes: round trip, loss and MTU. Only slow heartbeats, which Ceph reports, would have been found.",
 		"CPUs of the nodes: limits that throttle, steal time, frequency and C-states.",
 		"Disks by themselves, and their write caches.",
@@ -169,7 +175,7 @@ func Headline(r v1alpha1.DiagnosisResult) string {
 // Summary returns the outcome in sentences.
 func Summary(r v1alpha1.DiagnosisResult) string {
 	if len(r.Findings) == 0 {
-		return fmt.Sprintf("None of %d known causes was found. That does not mean that nothing is slow: status.diagnosis.unchecked has what was not checked.", len(checks()))
+		return fmt.Sprintf("None of %d known causes was found. That does not mean that nothing is slow: status.diagnosis.unchecked has what was not checked.", len(checks())-1) // WriteTime is no cause.
 	}
 	first := r.Findings[0]
 	text := fmt.Sprintf("%s: %s", first.Confidence, first.Message)
