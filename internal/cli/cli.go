@@ -98,6 +98,7 @@ func NewRoot(name string) *cobra.Command {
 		func(c *kube.Connection) *cobra.Command { return results.NewReportCommand(c.Connect) },
 		func(c *kube.Connection) *cobra.Command { return results.NewExportCommand(c.Connect) },
 		func(c *kube.Connection) *cobra.Command { return compare.NewCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return history.NewCommand(c.Connect) },
 		func(c *kube.Connection) *cobra.Command { return control.NewCancelCommand(c.Connect, pace) },
 		func(c *kube.Connection) *cobra.Command { return control.NewSuspendCommand(c.Connect, pace) },
 		func(c *kube.Connection) *cobra.Command { return control.NewResumeCommand(c.Connect) },
@@ -107,7 +108,7 @@ func NewRoot(name string) *cobra.Command {
 	} {
 		root.AddCommand(kube.Connected(newCommand))
 	}
-	root.AddCommand(history.NewCommand(name), analyze.NewCommand())
+	root.AddCommand(analyze.NewCommand())
 	for _, cmd := range root.Commands() {
 		cmd.Example = strings.ReplaceAll(cmd.Example, "kubectl cephtune", name)
 	}

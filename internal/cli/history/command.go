@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
@@ -22,30 +23,6 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
-const longHelp = `Say since when the figures of a CephBenchmark are worse or better, by how much, and what differs in
-the cluster since then. Each run ID is a night. historyLimit says how many of them the cluster keeps, at
-most 20; an answer needs 12. "-o jsonl" prints the nights, and -f reads them again, so that a file can
-hold years.
-
-A change point is the night since which the level differs. A single slow night is none, nor is a slow
-trend. RANGE has the first night in at least 90 % of cases. Differences are those of the environments
-before and after RANGE. They need not be the cause: a CephTuningSweep can test a setting.
-
-The command compares results of the latest run ID with status. It cannot check those of earlier run IDs,
-nor files.
-
-Exit codes: 0 no figure is known to have got worse, 1 error, 2 wrong usage, 3 the latest change of a
-figure is for the worse, and its interval excludes no change, 4 too few nights.`
-
-const examples = `  # Did it get slower, and since when?
-  %[1]s nightly -n cephtune-bench
-
-  # Add the nights that the cluster still has to a file
-  %[1]s nightly -n cephtune-bench -f nightly.jsonl -o jsonl --to nightly.jsonl
-
-  # Judge the 99th percentile
-  %[1]s nightly -n cephtune-bench -f nightly.jsonl --metric p99`
-
 type options struct {
 	files  []string
 	metric string
@@ -53,18 +30,14 @@ type options struct {
 	to     string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was called.
-func NewCommand(program string) *cobra.Command {
-	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
-}
-
-func newCommand(program string, connect object.Connect) *cobra.Command {
+// NewCommand returns the subcommand.
+func NewCommand(connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "history [cephbenchmark/]NAME",
 		Short:             "Say since when a benchmark is slower, and what changed",
-		Long:              longHelp,
-		Example:           fmt.Sprintf(examples, program+" history"),
+		Long:              help.Long("history"),
+		Example:           help.Examples("history"),
 		ValidArgsFunction: object.CompleteBenchmarks(connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, name, err := object.Parse(args)

@@ -86,7 +86,7 @@ func same(int) string { return "digest" }
 
 func execute(t *testing.T, c client.WithWatch, line string) clitest.Outcome {
 	t.Helper()
-	return clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), line, "")
+	return clitest.Execute(t, NewCommand(clitest.Connecting(c)), line, "")
 }
 
 func TestHistory(t *testing.T) {
