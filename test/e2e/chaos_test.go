@@ -50,7 +50,7 @@ func TestChaos(t *testing.T) {
 	c.mustCeph(t, "osd", "pool", "set", existingPool, "pg_autoscale_mode", "off") // Otherwise it warns of so few PGs.
 	var all []struck
 	left := 0
-	for ; len(all) < number; seed++ {
+	for ; len(all) < number && timeForAnother(t); seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			all = append(all, c.chaos(t, seed, number-len(all))...)
 			if t.Failed() {
@@ -59,6 +59,12 @@ func TestChaos(t *testing.T) {
 		})
 	}
 	t.Logf("%d faults, of %d sweeps something was left behind or lost; the next seed is %d\n%s", len(all), left, seed, chaosTable(all))
+}
+
+// timeForAnother returns whether -timeout leaves the time for one more sweep. A run that is cut off prints no table.
+func timeForAnother(t *testing.T) bool {
+	deadline, bounded := t.Deadline()
+	return !bounded || time.Until(deadline) > recoverWithin+endWithin
 }
 
 func fromEnvironment(t *testing.T, name string, otherwise int) int {
