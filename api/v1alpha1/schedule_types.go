@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Rules of Schedule.
 //
-// +kubebuilder:validation:XValidation:message="cron must have five fields (minute, hour, day of the month, month, day
+// +kubebuilder:validation:XValidation:message="cron must have five fields (minute, hour, day of the month, month and day
 //    of the week) with numbers in range, such as `0 2 * * *`, or be @hourly, @daily, @weekly, @monthly or @yearly",
 //   rule="self.cron.matches('^@(hourly|daily|weekly|monthly|yearly)$') ||
 //      (self.cron.split(' ').size() == 5 &&

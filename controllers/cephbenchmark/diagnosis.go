@@ -41,10 +41,10 @@ func (f facts) withoutFailure(p plan) plan {
 	if f.memory.symptoms == nil {
 		return p
 	}
-	switch p.Step {
-	case reconcile.StepFail:
+	if p.Step == reconcile.StepFail {
 		p.Step, p.Detail.wrong = stepDiagnose, p.Outcome.Message
-	case stepConcludeRun:
+	}
+	if p.Step == stepConcludeRun {
 		p.Step = stepDiagnose
 	}
 	return p
@@ -139,7 +139,7 @@ func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (eff
 	}
 	switch {
 	case wrong != "":
-		symptoms.Unread = append(symptoms.Unread[:len(symptoms.Unread):len(symptoms.Unread)], "Layers were not measured: "+wrong)
+		symptoms.Unread = append(slices.Clip(symptoms.Unread), "Layers were not measured: "+wrong)
 	case seen.measuresLayers():
 		if symptoms.Layers, err = seen.concluded(1).Layers(ctx, reporters(seen.runners)); err != nil {
 			return effect{}, err

@@ -143,12 +143,7 @@ func aLayeredDiagnosis(w *world) {
 	if len(found.Operations) != 2 || !found.Operations[0].Explained || found.Operations[0].Rounds != 5 || found.Operations[1].Rounds != 5 || len(found.Operations[1].Layers) != 4 {
 		w.t.Fatalf("%+v", found)
 	}
-	want := []string{"Client", "Queue", "Processing", "Store", "OtherCopies", "Unexplained"}
-	for i, l := range found.Operations[0].Layers {
-		if l.Code != want[i] || l.Share < l.Low {
-			w.t.Errorf("layer %+v, want %s", l, want[i])
-		}
-	}
+	w.wantLayers(found.Operations[0])
 	if codes := codesOf(b); len(codes) == 0 || codes[0] != "WriteTime" || !strings.Contains(b.Status.Summary, "The store takes 49 %") {
 		w.t.Errorf("%v: %s", codes, b.Status.Summary)
 	}
@@ -160,6 +155,22 @@ func aLayeredDiagnosis(w *world) {
 	if len(b.Status.Runs) > 0 || b.Status.Progress.TotalRuns != 0 || len(w.ceph.Calls("OSDCounters")) != 1+15+1 {
 		w.t.Errorf("%d readings, %+v", len(w.ceph.Calls("OSDCounters")), b.Status)
 	}
+	w.wantOneCopyInItsOwnPool()
+}
+
+func (w *world) wantLayers(write v1alpha1.OperationTime) {
+	w.t.Helper()
+	want := []string{"Client", "Queue", "Processing", "Store", "OtherCopies", "Unexplained"}
+	for i, l := range write.Layers {
+		if l.Code != want[i] || l.Share < l.Low {
+			w.t.Errorf("layer %+v, want %s", l, want[i])
+		}
+	}
+}
+
+// wantOneCopyInItsOwnPool checks that the tasks of the pool with one copy, and no others, name it.
+func (w *world) wantOneCopyInItsOwnPool() {
+	w.t.Helper()
 	for _, t := range w.kubelet.client(client0).Tasks() {
 		if !strings.HasPrefix(t.ID, "r1-") {
 			continue

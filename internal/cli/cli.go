@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cephtune/cephtune/internal/cli/help"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
@@ -17,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/control"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/history"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/list"

@@ -30,6 +30,15 @@ func TestDiagnosis(t *testing.T) {
 	if err != nil || !strings.Contains(string(html), "osd.1 is &lt;slower&gt;.") || !strings.Contains(string(html), "8 ms; 2 ms") {
 		t.Errorf("%v, %s", err, html)
 	}
+	b.Status.Diagnosis = nil
+	if d, err = Benchmark(b, nil); err != nil || len(d.Figures) != 1 {
+		t.Errorf("%v, %+v", err, d)
+	}
+}
+
+func TestLayersOfADiagnosis(t *testing.T) {
+	b := &v1alpha1.CephBenchmark{Spec: v1alpha1.CephBenchmarkSpec{Diagnosis: &v1alpha1.Diagnosis{}}}
+	b.Status.Diagnosis = &v1alpha1.DiagnosisResult{Findings: []v1alpha1.Finding{{Code: "WriteTime", Confidence: v1alpha1.ConfidencePossible}}, Unchecked: []string{"Disks."}}
 	b.Status.Diagnosis.Operations = []v1alpha1.OperationTime{
 		{
 			Operation: v1alpha1.LayeredWrite, Rounds: 6, Seconds: "0.0024", OneCopySeconds: "0.0018", Explained: true,
@@ -41,20 +50,20 @@ func TestDiagnosis(t *testing.T) {
 		},
 		{Operation: v1alpha1.LayeredRead, Rounds: 2, Reason: "2 rounds count."},
 	}
-	if d, err = Benchmark(b, nil); err != nil || len(d.Sections) != 5 {
+	d, err := Benchmark(b, nil)
+	if err != nil || len(d.Sections) != 5 {
 		t.Errorf("%v, %+v", err, d)
 	}
-	html, err = d.HTML()
+	html, err := d.HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"75.8 %", "70.0 % to 80.0 %", "-20µs", "BlueStore: until a copy", "With one copy, it takes 1.8ms.", "no layers. Not confirmed: 2 rounds count.", "Store: 1.82ms, 75.8 %"} {
+	for _, want := range []string{
+		"75.8 %", "70.0 % to 80.0 %", "-20µs", "BlueStore: until a copy",
+		"With one copy, it takes 1.8ms.", "no layers. Not confirmed: 2 rounds count.", "Store: 1.82ms, 75.8 %",
+	} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("the page lacks %q", want)
 		}
-	}
-	b.Status.Diagnosis = nil
-	if d, err = Benchmark(b, nil); err != nil || len(d.Figures) != 1 {
-		t.Errorf("%v, %+v", err, d)
 	}
 }

@@ -186,10 +186,8 @@ func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Tim
 	if mv, done := s.prepareBackground(background); !done {
 		return mv
 	}
-	for i := range s.Phases {
-		if mv, done := s.size(i, tasks, m); !done {
-			return mv
-		}
+	if mv, done := s.sizePhases(tasks, m); !done {
+		return mv
 	}
 	if mv, done := s.resetData(run, tasks); !done {
 		return mv
@@ -205,12 +203,27 @@ func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Tim
 	if mv, done := s.endBackground(run, background); !done {
 		return mv
 	}
-	if s.Counts {
-		if mv, done := s.beforePhase(EndID(run), "reading what OSDs counted", m, now); !done {
-			return mv
-		}
+	if mv, done := s.countAtTheEnd(run, m, now); !done {
+		return mv
 	}
 	return Move{Kind: MoveEnd}
+}
+
+// countAtTheEnd reads what OSDs have counted since the last phase began.
+func (s *Script) countAtTheEnd(run int32, m *Notes, now time.Time) (Move, bool) {
+	if !s.Counts {
+		return Move{}, true
+	}
+	return s.beforePhase(EndID(run), "reading what OSDs counted", m, now)
+}
+
+func (s *Script) sizePhases(tasks Tasks, m *Notes) (Move, bool) {
+	for i := range s.Phases {
+		if mv, done := s.size(i, tasks, m); !done {
+			return mv, false
+		}
+	}
+	return Move{}, true
 }
 
 // prefill writes the datasets of all phases, once in an execution or in a block of a sweep.

@@ -95,6 +95,8 @@ func play(t *testing.T, s *Script, run int32, tasks Tasks, m *Notes, clock *time
 			*clock = mv.Until
 		case MoveDropCaches:
 			m.CachesDropped[mv.ID] = true
+		case MoveCount:
+			t.Errorf("%s counts, and no script here does", mv.ID)
 		case MoveReadPilot:
 			m.PilotSeconds[mv.ID] = 1
 		case MoveReadStep:

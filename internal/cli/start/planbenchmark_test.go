@@ -54,6 +54,15 @@ func TestBenchmarks(t *testing.T) {
 			t.Errorf("%v, %s, want three times", got.Err, got.Stdout)
 		}
 	})
+	refusesAPlan(t, c)
+	left := &v1alpha1.CephBenchmarkList{}
+	if err := c.List(t.Context(), left); err != nil || len(left.Items) > 0 {
+		t.Errorf("%d benchmarks were created, %v", len(left.Items), err)
+	}
+}
+
+func refusesAPlan(t *testing.T, c client.WithWatch) {
+	t.Helper()
 	t.Run("refused", func(t *testing.T) {
 		got := clitest.Execute(t, NewPlanCommand(clitest.Connecting(c)), "-f -", `
 apiVersion: cephtune.dev/v1alpha1
@@ -67,8 +76,4 @@ spec:
 			t.Errorf("got %d, %v, want the API server's refusal", got.Code(), got.Err)
 		}
 	})
-	left := &v1alpha1.CephBenchmarkList{}
-	if err := c.List(t.Context(), left); err != nil || len(left.Items) > 0 {
-		t.Errorf("%d benchmarks were created, %v", len(left.Items), err)
-	}
 }

@@ -27,11 +27,11 @@ func typicalLayers() layered {
 	return layered{client: 0.4e-3, queue: 0.1e-3, processing: 0.15e-3, store: 1.2e-3, others: 0.6e-3, storeClock: 1, noise: 0.2}
 }
 
-// windows returns what a client and OSDs would have counted.
-func (l layered) windows(rounds int, seed uint64) []Window {
+// windows returns what a client and OSDs would have counted in six rounds.
+func (l layered) windows(seed uint64) []Window {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var all []Window
-	for round := range rounds {
+	for round := range 6 {
 		for _, copies := range []int{1, 3} {
 			k := math.Exp(l.noise * random.NormFloat64())
 			wait, client := l.others, l.client
@@ -71,7 +71,7 @@ func shares(o v1alpha1.OperationTime) map[string]float64 {
 
 // The layers come out as they are, they are the whole together, and the finding names the largest.
 func TestLayersOfAWrite(t *testing.T) {
-	got := write(t, typicalLayers().windows(6, 1))
+	got := write(t, typicalLayers().windows(1))
 	want := map[string]float64{"Client": 0.163, "Queue": 0.041, "Processing": 0.061, "Store": 0.49, "OtherCopies": 0.245, "Unexplained": 0}
 	sum := 0.0
 	for code, share := range shares(got) {
@@ -91,7 +91,7 @@ func TestLayersOfAWrite(t *testing.T) {
 	}
 	slow := typicalLayers()
 	slow.others = 4e-3
-	f.Layers = []v1alpha1.OperationTime{write(t, slow.windows(6, 2))}
+	f.Layers = []v1alpha1.OperationTime{write(t, slow.windows(2))}
 	if m := Judge(f).Findings[0].Message; !strings.HasPrefix(m, "The wait for other copies takes 67 %") {
 		t.Error(m)
 	}
@@ -139,7 +139,7 @@ func TestLayersThatAreNotConfirmed(t *testing.T) {
 			if c.change != nil {
 				c.change(&l)
 			}
-			w := l.windows(6, 3)
+			w := l.windows(3)
 			if c.windows != nil {
 				w = c.windows(w)
 			}
@@ -175,7 +175,7 @@ func TestSimulatedChecks(t *testing.T) {
 		for seed := range worlds {
 			l := typicalLayers()
 			l.storeClock, l.outside, l.noise = c.storeClock, c.outside, c.noise
-			if write(t, l.windows(6, uint64(seed))).Explained { //nolint:gosec // A small number.
+			if write(t, l.windows(uint64(seed))).Explained {
 				explained++
 			}
 		}

@@ -117,7 +117,8 @@ func (c *contract) aims(cases Cases) {
 		if err := c.client.Aim(c.Context(), id, aim); err != nil {
 			c.Errorf("Aim: %v", err)
 		}
-		if status := c.until(id, func(s task.State) bool { return s == task.Measuring }); !cmp.Equal(status, before, cmpopts.EquateApproxTime(10*time.Second)) { // Times are late by the time that an answer takes.
+		status := c.until(id, func(s task.State) bool { return s == task.Measuring })
+		if !cmp.Equal(status, before, cmpopts.EquateApproxTime(10*time.Second)) { // Times are late by the time that an answer takes.
 			c.Errorf("%s: %+v, want %+v as before", id, status, before)
 		}
 	}
