@@ -73,6 +73,7 @@ type row struct {
 
 // encode returns the JSON that Grafana reads.
 func (p page) encode() ([]byte, error) {
+	//nolint:staticcheck // Grafana before version 12 reads only the classic model.
 	builder := dashboard.NewDashboardBuilder(p.title).
 		Uid(p.uid).
 		Description(p.description).

@@ -106,7 +106,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), nil),
 		figure(about{
 			title:       "Expected to end",
-			description: "The expected end of the sweep, including its restore, from the duration of its runs so far, or of its planned sessions. None if it has ended, is suspended, or no run of it has ended yet.",
+			description: "The expected end of the sweep with its restore, from the duration of its runs so far, or of its planned sessions. None if it has ended, is suspended, or no run has ended yet.",
 			unit:        fromNow, empty: "It has ended, or no run of it has", width: 4, height: 3,
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), nil),
 		words(about{

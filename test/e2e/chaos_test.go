@@ -268,7 +268,7 @@ func (c *cluster) pictureNow(ctx context.Context) (string, error) {
 	osds, err := c.toolbox(ctx, "bash", "-ec", `ceph osd crush rule ls | sort; ceph osd erasure-code-profile ls | sort
 		ceph osd dump -f json | jq -S '{pools: [.pools[] | {pool_name, size, min_size, crush_rule, options}], full_ratio, nearfull_ratio, pg_upmap_items, pg_upmap}'
 		ceph auth ls -f json | jq -S '[.auth_dump[] | {entity, caps}]'
-		ceph config-key ls -f json | jq -S '[.[] | select(test("^(config-history|mgr/progress|device)/") | not)]'`) // Ceph's own diaries grow.
+		ceph config-key ls -f json | jq -S '[.[] | select(test("^(config|config-history|mgr/progress|device)/") | not)]'`) // Ceph's own diaries grow, and the tunables have the configuration.
 	if err != nil {
 		return "", err
 	}
