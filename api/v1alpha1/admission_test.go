@@ -46,6 +46,7 @@ func TestAdmission(t *testing.T) {
 	t.Run("columns", func(t *testing.T) { testColumns(t, config, c) })
 	t.Run("width", func(t *testing.T) { testWidth(t, config, c) })
 	t.Run("changes with a schedule", func(t *testing.T) { testScheduledChanges(t, c) })
+	t.Run("a schedule added in a change", func(t *testing.T) { testAddedSchedule(t, c) })
 	t.Run("field selectors", func(t *testing.T) { testFieldSelectors(t, c) })
 }
 

@@ -37,10 +37,11 @@ package v1alpha1
 // +let limitsAreNumbers = [has(self.atMost) ? string(self.atMost) : '0',
 //      has(self.atLeast) ? string(self.atLeast) : '0'].all(v, !v.endsWith('s') && isQuantity(v))
 //
-// mayChange says whether an edit may change what is fixed for a run: the edit requests another run, or there is a
-// schedule, and no run of it is unfinished. cronField is a field of a cron expression, where N stands for a number.
+// mayChange says whether an edit may change what is fixed for a run: with a schedule if no run is unfinished, and without
+// one if the edit requests another run. An edit that adds a schedule requests no run, although it resets runID. cronField
+// is a field of a cron expression, where N stands for a number.
 //
-// +let mayChange = (has(self.spec.schedule) && has(oldSelf.spec.schedule)
+// +let mayChange = (has(self.spec.schedule)
 //      ? !has(oldSelf.status) || !has(oldSelf.status.startTime) || (has(oldSelf.status.conditions) &&
 //          oldSelf.status.conditions.exists(c, c.type in ['Complete', 'Failed'] && c.status == 'True'))
 //      : self.spec.runID != oldSelf.spec.runID)

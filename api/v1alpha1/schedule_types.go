@@ -15,7 +15,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //        self.cron.split(' ')[4].matches($cronField.replace('N', '([0-6]|[A-Za-z]{3})')))"
 // +kubebuilder:validation:XValidation:message="timeZone must be a name of the IANA database, such as Europe/Berlin or
 //    Etc/UTC",
-//   rule="timestamp('2026-01-01T00:00:00Z').getFullYear(self.timeZone) > 0"
+//   rule="self.timeZone != 'Local' && timestamp('2026-01-01T00:00:00Z').getFullYear(self.timeZone) > 0"
 
 // Schedule says when runs are due. Each due time begins an execution, whose run ID is the due time in UTC, such as
 // `2026-03-14T0100Z`. A due time that passes while an execution is in progress is skipped, so that executions
