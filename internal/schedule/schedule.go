@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	_ "time/tzdata" // Neither the manager's image nor Windows has time zones.
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -112,6 +113,7 @@ type parts struct {
 	suspend    bool
 	status     **v1alpha1.ScheduleStatus
 	observed   v1alpha1.RunID
+	seen       bool // the operator has written its status
 	inProgress bool // also while it waits for the lock, or is suspended
 	created    time.Time
 }
@@ -121,11 +123,11 @@ func partsOf(o metav1.Object) parts {
 	switch o := o.(type) {
 	case *v1alpha1.CephBenchmark:
 		p.spec, p.runID, p.suspend = o.Spec.Schedule, &o.Spec.RunID, o.Spec.Suspend
-		p.status, p.observed = &o.Status.Schedule, o.Status.ObservedRunID
+		p.status, p.observed, p.seen = &o.Status.Schedule, o.Status.ObservedRunID, o.Status.ObservedGeneration > 0
 		p.inProgress = inProgress(o.Status.StartTime, o.Status.Conditions)
 	case *v1alpha1.CephTuningSweep:
 		p.spec, p.runID, p.suspend = o.Spec.Schedule, &o.Spec.RunID, o.Spec.Suspend
-		p.status, p.observed = &o.Status.Schedule, o.Status.ObservedRunID
+		p.status, p.observed, p.seen = &o.Status.Schedule, o.Status.ObservedRunID, o.Status.ObservedGeneration > 0
 		p.inProgress = inProgress(o.Status.StartTime, o.Status.Conditions)
 	}
 	return p
@@ -182,7 +184,7 @@ func (p parts) request(id v1alpha1.RunID, now time.Time) Request {
 func (p parts) since(due times, now time.Time) time.Time {
 	was := *p.status
 	switch {
-	case was == nil && p.observed == "" && p.created.Before(now): // The API server's clock may be ahead.
+	case was == nil && !p.seen && p.created.Before(now): // The API server's clock may be ahead.
 		return p.created
 	case was == nil || was.Since == nil || was.NextTime == nil, !was.NextTime.Time.Equal(due.Next(was.Since.Time)), was.Since.Sub(now) > aheadAtMost:
 		return now.Truncate(time.Second)
@@ -223,6 +225,9 @@ type times struct {
 func parse(spec *v1alpha1.Schedule) (due times, problem string) {
 	name := cmp.Or(spec.TimeZone, "Etc/UTC")
 	zone, err := time.LoadLocation(name)
+	if zone == time.Local { // Admission refuses it, but plan also reads files.
+		err = errors.New("it is a different zone on each host")
+	}
 	if err != nil {
 		return times{}, fmt.Sprintf("The operator does not know spec.schedule.timeZone %s: %v. Name another zone.", name, err)
 	}

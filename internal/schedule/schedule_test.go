@@ -223,8 +223,13 @@ func TestSemantics(t *testing.T) {
 			w.until(day(13, 20), day(14, 5))
 		}, "1T1300 at 13:00", "", "14:10"},
 		"a schedule for an object that has run": {hourly, func(w *world) {
-			w.object.Status.ObservedRunID = "1"
+			w.object.Status.ObservedRunID, w.object.Status.ObservedGeneration = "1", 1
 			w.object.CreationTimestamp.Time = day(0, 0)
+			w.until(day(12, 5), day(12, 50))
+		}, "", "", "13:00"},
+		"a schedule for an object that has never run": {hourly, func(w *world) {
+			w.object.CreationTimestamp.Time = day(0, 0)
+			w.object.Status.ObservedGeneration = 1 // It was suspended.
 			w.until(day(12, 5), day(12, 50))
 		}, "", "", "13:00"},
 		"no schedule any more": {hourly, func(w *world) {
@@ -233,6 +238,11 @@ func TestSemantics(t *testing.T) {
 			w.object.Spec.Schedule = nil
 			w.until(day(13, 20), day(15, 5))
 		}, "1T1300 at 13:00", "", ""},
+		"no schedule any more, before the first run": {hourly, func(w *world) {
+			w.until(day(12, 0), day(12, 50))
+			w.object.Spec.Schedule = nil
+			w.until(day(12, 50), day(15, 5))
+		}, "1 at 12:50", "", ""},
 		"a run ID in place of the schedule": {hourly, func(w *world) {
 			w.takes = time.Minute
 			w.until(day(12, 0), day(13, 20))
@@ -245,7 +255,7 @@ func TestSemantics(t *testing.T) {
 			w.until(day(12, 50), day(14, 5))
 		}, "1T1300 at 13:00, 1T1400 at 14:00", "", "15:00"},
 		"the clock was a year ahead": {hourly, func(w *world) {
-			w.object.Status.ObservedRunID = "1"
+			w.object.Status.ObservedRunID, w.object.Status.ObservedGeneration = "1", 1
 			w.pass(day(12, 0).AddDate(1, 0, 0))
 			w.until(day(12, 0), day(13, 5))
 		}, "1T1300 at 13:00", "", "14:00"},
@@ -286,7 +296,7 @@ func TestSuperseded(t *testing.T) {
 
 // TestProblems checks that each problem says what to do.
 func TestProblems(t *testing.T) {
-	for _, spec := range []v1alpha1.Schedule{{Cron: "5-3 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "0 * * * foo"}, {Cron: "@every 1m"}, {Cron: "TZ=UTC"}, {Cron: "0 * * * *", TimeZone: "Mars/Olympus"}} {
+	for _, spec := range []v1alpha1.Schedule{{Cron: "5-3 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "0 * * * foo"}, {Cron: "@every 1m"}, {Cron: "TZ=UTC"}, {Cron: "0 * * * *", TimeZone: "Mars/Olympus"}, {Cron: "0 * * * *", TimeZone: "Local"}} {
 		w := newWorld(spec, day(12, 0))
 		r := Enter(&w.object, day(12, 0))
 		if !strings.HasSuffix(r.Problem, "Correct it.") && !strings.HasSuffix(r.Problem, "Name another zone.") && !strings.HasSuffix(r.Problem, "Write five fields.") || r.RunID != "" {
