@@ -64,8 +64,10 @@ func Meaning(code string) string {
 const (
 	// mostForeign is the share of other work, in what OSDs counted, up to which a window counts.
 	mostForeign = 0.05
-	// fewOperations are those with which a client opens and closes its image, and others of that size.
+	// fewOperations are those with which a client opens and closes its image, and others of that size. They count up to
+	// mostOfFew: where operations are slow, a few dozen are most of a window.
 	fewOperations = 40
+	mostOfFew     = 0.10
 	// leastRounds is the number of rounds without which there is no interval to rely on.
 	leastRounds = 4
 	// mostUnexplained is the share of the whole within which the clocks have to agree.
@@ -108,20 +110,55 @@ func (w Window) fault() string {
 	if w.Writes {
 		kind, counted, stored, parts = "writes", w.Counted.Write.Count, w.Counted.Commit.Count, int64(w.Copies)
 	}
-	differ := func(a, b int64) bool {
-		return math.Abs(float64(a-b)) > max(fewOperations, mostForeign*float64(b))
-	}
 	switch {
 	case w.Fault != "":
 		return w.Fault
 	case w.Operations == 0 || !(w.MeanSeconds > 0):
 		return "the client did nothing"
 	case differ(counted, w.Operations):
-		return fmt.Sprintf("OSDs counted %d %s, and the client did %d: others were at work", counted, kind, w.Operations)
+		return fmt.Sprintf("OSDs counted %d %s, and the client did %d: %s", counted, kind, w.Operations, whyDiffer(counted, w.Operations))
 	case differ(stored, parts*w.Operations):
-		return fmt.Sprintf("stores counted %d operations, and the client's %s need %d: others were at work", stored, kind, parts*w.Operations)
-	case w.stages().client < 0: // A few foreign operations that wait for seconds, such as for a lock, suffice.
+		return fmt.Sprintf("stores counted %d operations, and the client's %s need %d: %s", stored, kind, parts*w.Operations, whyDiffer(stored, parts*w.Operations))
+	}
+	if missing := w.missing(); missing != "" {
+		return missing
+	}
+	if w.stages().client < 0 { // A few foreign operations that wait for seconds, such as for a lock, suffice.
 		return fmt.Sprintf("%s took longer in OSDs than for the client: others were at work", kind)
+	}
+	return ""
+}
+
+// differ reports whether a count differs from the expected one by more than other work may be.
+func differ(counted, expected int64) bool {
+	all := float64(expected)
+	return math.Abs(float64(counted-expected)) > max(mostForeign*all, min(fewOperations, mostOfFew*all))
+}
+
+func whyDiffer(counted, expected int64) string {
+	if counted < expected {
+		return "their reports came too late (mgr_stats_period)"
+	}
+	return "others were at work"
+}
+
+// missing says which stage OSDs count less or more often than the operations that pass it; "" for none. Not each version of
+// Ceph needs to have each counter, and a missing one would be a stage that takes no time.
+func (w Window) missing() string {
+	c := w.Counted
+	if !w.Writes {
+		if differ(c.ReadProcessing.Count, c.Read.Count) {
+			return fmt.Sprintf("OSDs counted %d reads, but %d that were processed", c.Read.Count, c.ReadProcessing.Count)
+		}
+		return ""
+	}
+	switch {
+	case differ(c.WriteProcessing.Count, c.Write.Count):
+		return fmt.Sprintf("OSDs counted %d writes, but %d that were processed", c.Write.Count, c.WriteProcessing.Count)
+	case differ(c.WritePreparing.Count, c.Write.Count):
+		return fmt.Sprintf("OSDs counted %d writes, but %d that were prepared", c.Write.Count, c.WritePreparing.Count)
+	case differ(c.Submit.Count, c.Commit.Count):
+		return fmt.Sprintf("stores committed %d transactions, but counted %d that were submitted", c.Commit.Count, c.Submit.Count)
 	}
 	return ""
 }

@@ -49,7 +49,9 @@ func (l layered) windows(seed uint64) []Window {
 				Write: average(l.queue + processing), WriteProcessing: average(processing), WritePreparing: average(l.processing + submit),
 				Submit: average(submit), Commit: average(l.store * l.storeClock),
 			}
-			w.Counted.Commit.Count, w.Counted.Commit.Seconds = n*int64(copies), w.Counted.Commit.Seconds*float64(copies)
+			for _, a := range []*ceph.Average{&w.Counted.Submit, &w.Counted.Commit} {
+				a.Count, a.Seconds = n*int64(copies), a.Seconds*float64(copies)
+			}
 			all = append(all, w)
 		}
 	}
@@ -127,6 +129,32 @@ func TestLayersThatAreNotConfirmed(t *testing.T) {
 			}
 			return w
 		}, reason: "stores counted 16000 operations, and the client's writes need 11991"},
+		"no OSD counted the few writes of a slow cluster": {windows: func(w []Window) []Window {
+			for i := range w {
+				w[i].Operations, w[i].Counted = 12, ceph.OSDCounters{}
+			}
+			return w
+		}, reason: "OSDs counted 0 writes, and the client did 12: their reports came too late"},
+		"others do an eighth of the few writes of a slow cluster": {windows: func(w []Window) []Window {
+			for i := range w {
+				copies := int64(w[i].Copies)
+				w[i].Operations = 100
+				w[i].Counted.Write.Count, w[i].Counted.Commit.Count = 113, 113*copies
+			}
+			return w
+		}, reason: "OSDs counted 113 writes, and the client did 100: others were at work"},
+		"OSDs that do not report when a write was prepared": {change: func(l *layered) { l.processing = 0.03e-3 }, windows: func(w []Window) []Window {
+			for i := range w {
+				w[i].Counted.WritePreparing = ceph.Average{}
+			}
+			return w
+		}, reason: "OSDs counted 4000 writes, but 0 that were prepared"},
+		"OSDs that do not report what they submit": {change: func(l *layered) { l.processing = 0.03e-3 }, windows: func(w []Window) []Window {
+			for i := range w {
+				w[i].Counted.Submit = ceph.Average{}
+			}
+			return w
+		}, reason: "transactions, but counted 0 that were submitted"},
 		"a window failed": {windows: func(w []Window) []Window {
 			for i := range w {
 				w[i].Fault = "osd.1 has restarted"
