@@ -23,7 +23,7 @@ func LayerTables(found *v1alpha1.DiagnosisResult) (tables []*Table, sentences []
 			sentence += fmt.Sprintf(" With one copy, it takes %s.", inSeconds(o.OneCopySeconds))
 		}
 		if o.Explained {
-			sentence += " Independent clocks confirm the layers."
+			sentence += " Independent clocks agree with the layers within 10 % of the whole."
 		} else {
 			sentence += " Not confirmed: " + o.Reason
 		}
