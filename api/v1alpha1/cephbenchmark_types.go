@@ -405,6 +405,11 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Runs []BenchmarkRun `json:"runs,omitempty"`
 
+	// history says where the figures of the nights are, which outlast spec.historyLimit. It is absent before a second
+	// run ID has results.
+	// +optional
+	History *BenchmarkHistory `json:"history,omitempty"`
+
 	// clients identifies the Jobs that the operator created for observedRunID. Other Jobs with their names are
 	// not the operator's.
 	// +optional
@@ -768,6 +773,22 @@ type BenchmarkRun struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	ResultsDigest string `json:"resultsDigest,omitempty"`
+}
+
+// BenchmarkHistory says where the nights of a benchmark are: the figures and the environment of each run ID that had a
+// valid run.
+type BenchmarkHistory struct {
+	// results is the name of the ConfigMap with the nights.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Results string `json:"results"`
+
+	// resultsDigest is the SHA-256 digest of the nights as they are stored, in hexadecimal. A ConfigMap with another
+	// digest is not the operator's.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	ResultsDigest string `json:"resultsDigest"`
 }
 
 // BenchmarkClients identifies the Jobs of a benchmark's clients.

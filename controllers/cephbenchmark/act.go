@@ -47,7 +47,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 		r.waitFor(seen, p)
 		return effect{}, nil
 	case reconcile.StepAcknowledge:
-		_, err := r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
+		_, err := r.keepResults(ctx, seen)
 		return effect{}, err
 	case reconcile.StepProtect:
 		return now(), reconcile.AddFinalizer(ctx, r.Client, seen.benchmark, Finalizer)

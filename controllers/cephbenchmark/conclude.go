@@ -166,6 +166,27 @@ func (r *Reconciler) results(seen pass) runstore.Store {
 	return runstore.Store{Client: r.Client, Reader: r.Reader, Benchmark: seen.benchmark, MasterKey: r.MasterKey}
 }
 
+// keepResults adds the execution to the history if it has ended, and then deletes the results beyond the history limit. In
+// between, status records the history: until then, only the results prove the nights.
+func (r *Reconciler) keepResults(ctx context.Context, seen pass) (reconcile.Wait, error) {
+	store := r.results(seen)
+	signed, err := store.Signed(ctx)
+	if err != nil {
+		return "", err
+	}
+	if hasEnded(seen.benchmark.Status) {
+		_, kept, err := store.History(ctx, signed)
+		if err != nil {
+			return "", err
+		}
+		if recorded := seen.benchmark.Status.History; kept != nil && (recorded == nil || *recorded != *kept) {
+			seen.memory.history = kept
+			return "Recording the history.", nil
+		}
+	}
+	return reconcile.Done, store.Prune(ctx, signed, seen.spec.HistoryLimit)
+}
+
 // failed returns the effect that fails the execution with the outcome o.
 func failed(seen pass, o kstatus.Outcome) effect {
 	return effect{Again: reconcile.AtOnce, Outcome: o, Edit: func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Fail(s, seen.now, o) }}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/clients/teardown"
 	"github.com/cephtune/cephtune/internal/conclusion"
@@ -55,6 +56,8 @@ type memory struct {
 	logs map[types.UID]*clientview.Log
 	// outage is the state of the current run's outage.
 	outage outage.Execution
+	// history says where this process has written the nights; nil before.
+	history *v1alpha1.BenchmarkHistory
 	// teardown is how far the teardown has come.
 	teardown teardown.Progress
 }

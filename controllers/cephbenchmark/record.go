@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -20,6 +21,7 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 		dropInterrupted(&after.Status)
 	}
 	seen.noteJobs(&after.Status)
+	after.Status.History = cmp.Or(seen.memory.history, after.Status.History)
 	mark(after, p, e, kstatus.OfPass(p.Outcome, e.Outcome, failure, seen.benchmark.Status.Conditions))
 	setProgress(&after.Status, seen, p)
 	return after

@@ -3,9 +3,13 @@ package cephbenchmark
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/history"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/schedule"
 	"github.com/cephtune/cephtune/internal/task"
@@ -30,12 +34,13 @@ func (w *world) inTwelveHours() (time.Time, func(*v1alpha1.CephBenchmark)) {
 
 func waitsAndRunsAgain(w *world) {
 	due, daily := w.inTwelveHours()
-	b := w.benchmark("b", oneWrite, daily)
+	b := w.benchmark("b", oneWrite, daily, func(b *v1alpha1.CephBenchmark) { b.Spec.HistoryLimit = 1 })
 	w.untilReason(b, v1alpha1.ReasonScheduled, schedule.Clock(due))
 	if !isTrue(b, v1alpha1.ConditionReady) || isTrue(b, v1alpha1.ConditionReconciling) || controllerutil.ContainsFinalizer(b, Finalizer) || w.rook.made > 0 {
 		w.t.Errorf("it has begun: %+v", b)
 	}
-	for day := range 2 {
+	const days = 2
+	for day := range days {
 		w.wait(24*time.Hour - time.Duration(1-day)*12*time.Hour)
 		id := schedule.IDOf(due.AddDate(0, 0, day))
 		w.until(b, "about run "+string(id), func() bool { return b.Status.ObservedRunID == id })
@@ -45,10 +50,27 @@ func waitsAndRunsAgain(w *world) {
 			return next != nil && next.Time.Equal(due.AddDate(0, 0, day+1)) && b.Spec.RunID == "1"
 		})
 	}
-	if n := len(w.results()); n != 2 {
-		w.t.Errorf("%d results, want those of two days", n)
+	if n := len(w.results()); n != 1 {
+		w.t.Errorf("%d results, want that of the last day", n)
+	}
+	if nights := w.nights(b); len(nights) != days || nights[0].RunID != schedule.IDOf(due) {
+		w.t.Errorf("the history has %+v, want %d nights", nights, days)
 	}
 	w.wantClean()
+}
+
+// nights returns the nights of a benchmark. It fails the test if there is another history than the one in status.
+func (w *world) nights(b *v1alpha1.CephBenchmark) []history.Night {
+	w.t.Helper()
+	var maps corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.MatchingLabels(archive.HistoryLabels(b.Name))); err != nil || len(maps.Items) != 1 {
+		w.t.Fatalf("%d histories, %v", len(maps.Items), err)
+	}
+	nights, err := history.FromConfigMap(b, &maps.Items[0])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return nights
 }
 
 func aTimeDuringARun(w *world) {

@@ -59,7 +59,7 @@ func (r *Reconciler) remover(seen pass) teardown.Remover {
 			if seen.deleted() { // Kubernetes deletes the results with their owner.
 				return reconcile.Done, nil
 			}
-			return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
+			return r.keepResults(ctx, seen)
 		},
 		Release: func(ctx context.Context) (reconcile.Wait, error) { return reconcile.Done, r.taker(seen).Release(ctx) },
 	}

@@ -17,8 +17,11 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Key is the key of the document in the binaryData of a ConfigMap.
-const Key = "run.json.gz"
+// These are keys of documents in the binaryData of a ConfigMap: of a run, and of the nights of a benchmark.
+const (
+	Key        = "run.json.gz"
+	HistoryKey = "nights.jsonl.gz"
+)
 
 // These are the labels of the ConfigMaps.
 const (
@@ -32,6 +35,9 @@ const (
 	LabelExecution = "cephtune.dev/session"
 	// LabelRun is the number of the run within its execution.
 	LabelRun = "cephtune.dev/run"
+	// LabelHistory is the name of the CephBenchmark on the ConfigMap with its nights, shortened like LabelBenchmark. That
+	// ConfigMap has no LabelBenchmark, so no list of runs has it.
+	LabelHistory = "cephtune.dev/history"
 )
 
 const (
@@ -157,11 +163,21 @@ func shortened(name, suffix string) string {
 
 // Labels returns the labels that select the ConfigMaps of a benchmark by its name. ConfigMaps of an
 // earlier benchmark with the same name match too, but have another owner.
-func Labels(benchmark string) map[string]string {
+func Labels(benchmark string) map[string]string { return labelled(LabelBenchmark, benchmark) }
+
+// HistoryLabels is like [Labels], for the ConfigMap with the nights of a benchmark.
+func HistoryLabels(benchmark string) map[string]string { return labelled(LabelHistory, benchmark) }
+
+func labelled(label, benchmark string) map[string]string {
 	if len(benchmark) > maxName {
 		benchmark = shortened(benchmark, "-"+hash(benchmark))
 	}
-	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
+	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", label: benchmark}
+}
+
+// HistoryName returns the name of the ConfigMap with the nights of a benchmark that have a digest.
+func HistoryName(benchmark, digest string) string {
+	return shortened(benchmark, "-nights-"+digest[:hashDigits])
 }
 
 // CompareAge compares the executions of two ConfigMaps, for sorting: the latest execution comes first, and in an execution

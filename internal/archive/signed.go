@@ -21,14 +21,17 @@ const AnnotationDigest = "cephtune.dev/digest"
 // says less: a user who kept a copy of results can delete them and create them again. The key has the word of earlier versions.
 const AnnotationExecutionStart = "cephtune.dev/session-start"
 
-// Digest returns the SHA-256 digest of the document in a ConfigMap, in hexadecimal.
+// Digest returns the SHA-256 digest of the only document in a ConfigMap, in hexadecimal. It is "" for a ConfigMap with
+// several documents: otherwise a genuine one could hide a forged one that is read in its place.
 func Digest(cm *corev1.ConfigMap) string {
-	document, exists := cm.BinaryData[Key]
-	if !exists {
-		document = cm.BinaryData[SessionKey]
+	if len(cm.BinaryData) != 1 {
+		return ""
 	}
-	sum := sha256.Sum256(document)
-	return hex.EncodeToString(sum[:])
+	for _, document := range cm.BinaryData {
+		sum := sha256.Sum256(document)
+		return hex.EncodeToString(sum[:])
+	}
+	return ""
 }
 
 // Sign signs a ConfigMap with results for their owner: a benchmark or a sweep.

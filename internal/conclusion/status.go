@@ -34,6 +34,7 @@ func Begin(s *v1alpha1.CephBenchmarkStatus, id v1alpha1.RunID, now time.Time) {
 	}
 	*s = v1alpha1.CephBenchmarkStatus{
 		ObservedGeneration: s.ObservedGeneration, ObservedRunID: id, StartTime: new(metav1.NewTime(now)), Conditions: s.Conditions,
+		History: s.History,
 	}
 	kstatus.RemoveEnds(&s.Conditions)
 }

@@ -45,6 +45,18 @@ func ParseDecimal(d v1alpha1.Decimal) (float64, error) {
 	return v, nil
 }
 
+// Unit returns the unit of a metric in machine-readable tables.
+func Unit(metric v1alpha1.Metric) string {
+	switch metric {
+	case v1alpha1.MetricBandwidth:
+		return "bytesPerSecond"
+	case v1alpha1.MetricIOPS, v1alpha1.MetricSustainableIOPS:
+		return "operationsPerSecond"
+	default:
+		return "seconds"
+	}
+}
+
 // Human formats a figure for people, with its unit and three significant digits, or with all digits before the
 // point if it has more of these: "412 MiB/s", "12.3k IOPS", "20.3ms".
 func Human(metric v1alpha1.Metric, v float64) string {

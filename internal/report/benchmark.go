@@ -357,7 +357,7 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 	for _, p := range phases {
 		for _, m := range p.Metrics {
 			rows = append(rows, []string{
-				"all", "", string(p.Name), cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), Unit(m.Metric),
+				"all", "", string(p.Name), cmp.Or(string(m.Direction), string(v1alpha1.DirectionTotal)), string(m.Metric), figure.Unit(m.Metric),
 				string(m.Value), string(m.Low), string(m.High), figure.JoinMarks(p.Marks),
 			})
 		}
@@ -369,14 +369,14 @@ func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]st
 			}
 			for _, f := range phase.Observation.Figures {
 				rows = append(rows, []string{
-					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(f.Direction), string(f.Metric), Unit(f.Metric),
+					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(f.Direction), string(f.Metric), figure.Unit(f.Metric),
 					figure.Exact(f.Value), "", "", figure.JoinMarks(phase.Observation.Marks),
 				})
 			}
 			for _, f := range phase.Background {
 				if f.Direction == v1alpha1.DirectionTotal {
 					rows = append(rows, []string{
-						strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), backgroundPhase, string(f.Metric), Unit(f.Metric),
+						strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), backgroundPhase, string(f.Metric), figure.Unit(f.Metric),
 						figure.Exact(f.Value), "", "", "",
 					})
 				}

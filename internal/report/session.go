@@ -74,7 +74,7 @@ func sessionFigures(s *v1alpha1.CephTuningSweep, trials []v1alpha1.Trial) [][]st
 		direction := cmp.Or(string(objective.Direction), string(v1alpha1.DirectionTotal))
 		for _, c := range t.Comparisons {
 			rows = append(rows, append(slices.Clip(row), strconv.Itoa(int(c.Configuration)), nameOf(s, int(c.Configuration)), string(objective.Phase), string(objective.Metric), direction,
-				strconv.Itoa(int(c.Blocks)), string(c.Ratio), string(c.Deviation), Unit(objective.Metric), string(t.BaselineObjective), string(c.Objective)))
+				strconv.Itoa(int(c.Blocks)), string(c.Ratio), string(c.Deviation), figure.Unit(objective.Metric), string(t.BaselineObjective), string(c.Objective)))
 		}
 	}
 	return rows

@@ -356,7 +356,7 @@ func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]str
 		for j, r := range sweepspec.References(&s.Spec) {
 			if j < len(e.Values) {
 				direction := cmp.Or(string(r.Direction), string(v1alpha1.DirectionTotal))
-				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, Unit(r.Metric), figure.Exact(e.Values[j])))
+				rows = append(rows, append(slices.Clip(run), string(r.Phase), string(r.Metric), direction, figure.Unit(r.Metric), figure.Exact(e.Values[j])))
 			}
 		}
 	}

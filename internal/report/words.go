@@ -69,18 +69,6 @@ func LimitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) 
 	return "at least " + string(c.AtLeast), figures
 }
 
-// Unit returns the unit of a metric in machine-readable tables.
-func Unit(metric v1alpha1.Metric) string {
-	switch metric {
-	case v1alpha1.MetricBandwidth:
-		return "bytesPerSecond"
-	case v1alpha1.MetricIOPS, v1alpha1.MetricSustainableIOPS:
-		return "operationsPerSecond"
-	default:
-		return "seconds"
-	}
-}
-
 // Found describes the state of the prefilled data at the beginning of a run.
 func Found(state v1alpha1.DataState) string {
 	switch state {

@@ -3,7 +3,6 @@ package history
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -15,9 +14,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
-	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/history"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each request.
@@ -80,21 +79,17 @@ func (o *options) show(ctx context.Context, connect object.Connect, name string,
 	if !ok {
 		return fmt.Errorf("got a %T", found)
 	}
-	maps, err := results.KeptExecutions(ctx, c, benchmark)
+	kept, err := inCluster(ctx, c, benchmark)
 	if err != nil {
 		return err
 	}
-	runs, err := results.Read(benchmark, maps)
-	if err != nil {
-		return err
-	}
-	if nights, err = merge(nights, nightsOf(runs)); err != nil {
-		return err
+	if nights, err = history.Merge(nights, kept); err != nil {
+		return exit.UsageErrorf("-f: %w", err)
 	}
 	if o.output == "jsonl" {
 		return writeNights(w, o.to, nights)
 	}
-	all, err := judge(benchmark.Spec.Template.Phases, nights, metric)
+	all, err := history.Judge(benchmark.Spec.Template.Phases, nights, metric)
 	if err != nil {
 		return err
 	}
@@ -104,7 +99,7 @@ func (o *options) show(ctx context.Context, connect object.Connect, name string,
 	return outcome(all)
 }
 
-func (o *options) write(w io.Writer, all []Series) error {
+func (o *options) write(w io.Writer, all []history.Series) error {
 	if o.output == "table" {
 		return writeTable(w, all)
 	}
@@ -112,7 +107,7 @@ func (o *options) write(w io.Writer, all []Series) error {
 }
 
 // outcome returns the error with the exit code.
-func outcome(all []Series) error {
+func outcome(all []history.Series) error {
 	worse, short := 0, true
 	for _, s := range all {
 		if s.Regressed {
@@ -127,16 +122,4 @@ func outcome(all []Series) error {
 		return exit.UndecidedErrorf("there are too few nights for an answer")
 	}
 	return nil
-}
-
-func encode(nights []Night) ([]byte, error) {
-	var text []byte
-	for _, n := range nights {
-		line, err := json.Marshal(n)
-		if err != nil {
-			return nil, fmt.Errorf("writing the night of %s: %w", n.Time, err)
-		}
-		text = append(append(text, line...), '\n')
-	}
-	return text, nil
 }

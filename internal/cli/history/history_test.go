@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/history"
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
@@ -48,38 +50,49 @@ func (m month) environment(t *testing.T, night int) json.RawMessage {
 	return text
 }
 
-// cluster returns a cluster that keeps the latest nights of a month.
+// cluster returns a cluster that keeps the latest nights of a month: the last one in the results of the execution in status,
+// and the others in the history.
 func (m month) cluster(t *testing.T, kept int, digest func(night int) string) client.WithWatch {
 	t.Helper()
 	b := clitest.Benchmark(t, "radosbench")
 	b.Name, b.Namespace, b.UID = "nightly", clitest.Namespace, "nightly"
 	rng := rand.New(rand.NewPCG(2026, 3))
+	var earlier []*archive.Run
 	var all []client.Object
 	for night := range m.nights {
-		values := []float64{}
+		b.Status.StartTime, b.Status.ObservedRunID = new(metav1.NewTime(at(night))), v1alpha1.RunID(fmt.Sprint("n", night))
+		b.Status.Runs, all = nil, nil
 		level := 400.0 * (1 << 20) * math.Exp(0.03*rng.NormFloat64())
 		if m.slower > 0 && night >= m.slower {
 			level *= 0.85
 		}
-		b.Status.StartTime, b.Status.ObservedRunID = new(metav1.NewTime(at(night))), v1alpha1.RunID(fmt.Sprint("n", night))
-		for run := range 3 {
-			values = append(values, level*math.Exp(0.01*rng.NormFloat64()))
+		for number := range int32(3) {
 			cm, err := archive.ConfigMap(b, &archive.Run{
-				Number: int32(run + 1), State: v1alpha1.RunValid, Environment: m.environment(t, night),
+				Number: number + 1, State: v1alpha1.RunValid, Environment: m.environment(t, night),
 				Phases: []archive.Phase{{Name: b.Spec.Template.Phases[0].Name, SpecDigest: digest(night), Observation: &figure.Observation{
-					Figures: []figure.Figure{{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: values[run]}},
+					Figures: []figure.Figure{{Metric: v1alpha1.MetricBandwidth, Direction: v1alpha1.DirectionTotal, Value: level * math.Exp(0.01*rng.NormFloat64())}},
 				}}},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if night >= m.nights-kept {
-				all = append(all, cm)
+			run, err := archive.FromConfigMap(cm)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if night >= m.nights-kept && night < m.nights-1 {
+				earlier = append(earlier, run)
+			}
+			all = append(all, cm)
+			b.Status.Runs = append(b.Status.Runs, v1alpha1.BenchmarkRun{Number: number + 1, Results: cm.Name, ResultsDigest: archive.Digest(cm)})
 		}
 	}
-	b.Status.ObservedRunID, b.Status.StartTime = "next", new(metav1.NewTime(at(m.nights)))
-	return clitest.Holding(t, append(all, b)...)
+	cm, err := history.ConfigMap(b, history.Of(earlier))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Status.History = &v1alpha1.BenchmarkHistory{Results: cm.Name, ResultsDigest: archive.Digest(cm)}
+	return clitest.Holding(t, append(all, cm, b)...)
 }
 
 func same(int) string { return "digest" }
@@ -128,25 +141,25 @@ func TestNightsInAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, year := strings.Count(string(text), "\n"), len(text)/30*365; n != 30 || year > 256<<10 {
-		t.Errorf("%d nights, want 30; a year takes %d bytes", n, year)
+	if n := strings.Count(string(text), "\n"); n != 30 {
+		t.Errorf("%d nights, want 30", n)
 	}
 	want := execute(t, m.cluster(t, 30, same), "nightly -o json")
 	got := execute(t, late, "nightly -o json -f "+file)
 	if got.Stdout != want.Stdout || got.Code() != exit.Unexpected {
 		t.Errorf("%v\n%s\nwant\n%s", got.Err, got.Stdout, want.Stdout)
 	}
-	var all []Series
+	var all []history.Series
 	if err := json.Unmarshal([]byte(got.Stdout), &all); err != nil {
 		t.Fatal(err)
 	}
-	if c := all[0].Changes; len(c) != 1 || !c[0].isFound() {
+	if c := all[0].Changes; len(c) != 1 || !isFound(c[0]) {
 		t.Errorf("%+v", c)
 	}
 }
 
 // isFound reports whether a change is that of 15 % in night 22.
-func (c Change) isFound() bool {
+func isFound(c history.Change) bool {
 	return c.Worse && c.Low < 0.87 && c.High > 0.83 && !c.First.After(at(22)) && !c.Last.Before(at(22))
 }
 
@@ -166,8 +179,8 @@ func TestBadInput(t *testing.T) {
 		"an unknown metric": {"nightly --metric max", "want one of bandwidth"},
 		"--to of a table":   {"nightly --to x", "--to is for -o jsonl"},
 		"no file":           {"nightly -f " + filepath.Join(dir, "none"), "no such file"},
-		"no nights":         {"nightly -f " + write("yaml", "a: b\n"), "line 1 of"},
-		"another version":   {"nightly -f " + write("two", `{"schemaVersion":2}`), "line 1 of"},
+		"no nights":         {"nightly -f " + write("yaml", "a: b\n"), "line 1 is no night"},
+		"another version":   {"nightly -f " + write("two", `{"schemaVersion":2}`), "line 1 is no night"},
 		"another benchmark": {"nightly -f " + write("other", strings.Replace(line, "NAME", "weekly", 1)), "of benchmark weekly"},
 		"too many nights":   {"nightly -f " + write("many", strings.Repeat(line, 801)), "more than 800 nights"},
 	} {
@@ -179,14 +192,37 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestSizesInWords(t *testing.T) {
-	for want, ratios := range map[string][3]float64{
-		"worse by 12 % (8–16 %)":      {0.88, 0.84, 0.92},
-		"worse by 12 % (-2 to +26 %)": {1.12, 0.98, 1.26},
-		"worse by 100 % (50–150 %)":   {2, 1.5, 2.5},
+// A user of the namespace may delete the history, or write another one in its place.
+func TestAHistoryOfSomebodyElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*testing.T, client.Client, *corev1.ConfigMap)
+		code   int
+		part   string
+	}{
+		"deleted": {func(t *testing.T, c client.Client, cm *corev1.ConfigMap) {
+			t.Helper()
+			if err := c.Delete(t.Context(), cm); err != nil {
+				t.Fatal(err)
+			}
+		}, exit.Undecided, "too few nights"},
+		"replaced": {func(t *testing.T, c client.Client, cm *corev1.ConfigMap) {
+			t.Helper()
+			cm.BinaryData[archive.HistoryKey] = []byte("other")
+			if err := c.Update(t.Context(), cm); err != nil {
+				t.Fatal(err)
+			}
+		}, exit.Failure, "does not have the results that the operator wrote"},
 	} {
-		if got := size(true, ratios[0], ratios[1], ratios[2]); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			cluster := month{nights: 20}.cluster(t, 20, same)
+			var maps corev1.ConfigMapList
+			if err := cluster.List(t.Context(), &maps, client.MatchingLabels(archive.HistoryLabels("nightly"))); err != nil || len(maps.Items) != 1 {
+				t.Fatal(err, len(maps.Items))
+			}
+			c.change(t, cluster, &maps.Items[0])
+			if got := execute(t, cluster, "nightly"); got.Code() != c.code || !strings.Contains(fmt.Sprint(got.Err), c.part) {
+				t.Errorf("exit code %d, %v, want %q", got.Code(), got.Err, c.part)
+			}
+		})
 	}
 }

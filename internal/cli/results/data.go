@@ -9,7 +9,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -25,7 +24,7 @@ func writeFigures(w io.Writer, f *findings) error {
 			for _, fig := range phase.Observation.Figures {
 				lines = append(lines, []string{
 					strconv.Itoa(int(run.Number)), string(run.State), string(phase.Name), string(fig.Direction), string(fig.Metric),
-					report.Unit(fig.Metric), figure.Exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), figure.JoinMarks(phase.Observation.Marks),
+					figure.Unit(fig.Metric), figure.Exact(fig.Value), strconv.FormatBool(fig.AtLeast), string(fig.LatencyKind), figure.JoinMarks(phase.Observation.Marks),
 				})
 			}
 		}

@@ -52,7 +52,7 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 	if err != nil {
 		return figure.Reference{}, err
 	}
-	found, err := list(ctx, s.Reader, b, func(page []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) {
+	found, err := list(ctx, s.Reader, b.Namespace, archive.Labels(b.Name), func(page []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) {
 		return s.trusted(b, page)
 	})
 	if err != nil {

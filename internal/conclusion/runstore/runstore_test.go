@@ -163,10 +163,8 @@ func TestPruneKeepsTheLatestExecutions(t *testing.T) {
 	// Newer results of a stranger must not displace the operator's, and the operator deletes only its own.
 	s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(9, 0)}
 	forge(t, s, "theirs", &archive.Run{Number: 1, State: v1alpha1.RunValid})
-	if waits, err := s.Prune(t.Context(), 1); err != nil || !waits.IsDone() {
-		t.Fatal(waits, err)
-	}
-	left, err := list(t.Context(), s.Reader, s.Benchmark, func(all []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) { return all, nil })
+	prune(t, s, 1)
+	left, err := list(t.Context(), s.Reader, "bench", archive.Labels("b"), func(all []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) { return all, nil })
 	if err != nil || len(left) != 2 {
 		t.Errorf("%d ConfigMaps, %v; want those of one execution, and the stranger's", len(left), err)
 	}
@@ -197,9 +195,7 @@ func TestPruneAmongManyStrangers(t *testing.T) {
 		}
 		names = append(names, stored.Name)
 	}
-	if waits, err := s.Prune(t.Context(), 1); err != nil || !waits.IsDone() {
-		t.Fatal(waits, err)
-	}
+	prune(t, s, 1)
 	for i, name := range names {
 		err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: name}, &corev1.ConfigMap{})
 		if kept := err == nil; kept != (i == 1) {
@@ -249,13 +245,23 @@ func TestPruneKeepsTheResultsInStatusIfTheClockWasSetBack(t *testing.T) {
 	wantPruned(t, s, names...)
 }
 
+// prune deletes the results of all but the latest executions.
+func prune(t *testing.T, s Store, historyLimit int32) {
+	t.Helper()
+	signed, err := s.Signed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prune(t.Context(), signed, historyLimit); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // wantPruned prunes the results to those of one execution, and checks which are left.
 func wantPruned(t *testing.T, s Store, want ...string) {
 	t.Helper()
-	if _, err := s.Prune(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	left, err := list(t.Context(), s.Reader, s.Benchmark, s.signed)
+	prune(t, s, 1)
+	left, err := s.Signed(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

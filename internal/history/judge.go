@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/design/changepoint"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -61,8 +59,8 @@ type Trend struct {
 	Text  string    `json:"text"`
 }
 
-// judge describes the history of each phase that has a figure, by a metric or by its main figure.
-func judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) ([]Series, error) {
+// Judge describes the history of each phase that has a figure, by a metric or by its main figure.
+func Judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) ([]Series, error) {
 	all := []Series{}
 	for i := range phases {
 		phase := &phases[i]
@@ -189,55 +187,4 @@ func differences(before, after Night) []string {
 	lines := quiescence.Compare(a, b)
 	slices.SortStableFunc(lines, func(x, y string) int { return plausible(x) - plausible(y) })
 	return lines
-}
-
-// mostDifferences is how many differences of a change the table shows.
-const mostDifferences = 12
-
-func writeTable(w io.Writer, all []Series) error {
-	var out strings.Builder
-	rows := make([][]string, len(all))
-	for i, s := range all {
-		rows[i] = []string{string(s.Phase), string(s.Metric), fmt.Sprint(s.Nights), fmt.Sprintf("%.1f %%", 100*s.Noise), "no change"}
-		switch {
-		case s.TooFew != "":
-			rows[i][3], rows[i][4] = "", s.TooFew
-		case len(s.Changes) > 0:
-			rows[i][4] = s.Changes[len(s.Changes)-1].Text
-		case len(s.Trends) > 0:
-			rows[i][4] = s.Trends[len(s.Trends)-1].Text
-		}
-	}
-	terminal.WriteTable(&out, terminal.Columns(w), []string{"PHASE", "METRIC", "NIGHTS", "NOISE", "LATEST CHANGE"}, rows)
-	for _, s := range all {
-		s.details(&out)
-	}
-	_, err := terminal.WriteString(w, out.String())
-	return err
-}
-
-// details writes all changes and trends of a series.
-func (s Series) details(out *strings.Builder) {
-	for _, t := range s.Trends {
-		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), t.Text)
-	}
-	for _, c := range s.Changes {
-		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), c.Text)
-		terminal.Append(out, "  The first such night is one of %s to %s (90 %%).\n", c.First.Format(time.DateOnly), c.Last.Format(time.DateOnly))
-		if len(c.Differences) == 0 {
-			terminal.Append(out, "  Nothing that is recorded differs between the environments before and after.\n")
-			continue
-		}
-		terminal.Append(out, "  What differs since then, which need not be the cause:\n")
-		for i, line := range c.Differences {
-			if i == mostDifferences {
-				terminal.Append(out, "  - and %d more: see -o yaml\n", len(c.Differences)-i)
-				break
-			}
-			terminal.Append(out, "  - %s\n", line)
-		}
-	}
-	if s.Others > 0 {
-		terminal.Append(out, "\n%s: %d nights with another workload do not count.\n", string(s.Phase), s.Others)
-	}
 }
