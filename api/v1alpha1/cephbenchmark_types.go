@@ -339,8 +339,8 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	Phase string `json:"phase,omitempty"`
 
-	// conditions are Ready, Reconciling and Stalled, which follow the kstatus convention, and Complete and
-	// Failed, which follow Kubernetes Jobs.
+	// conditions are Ready, Reconciling and Stalled, which follow the kstatus convention; Complete and Failed, which
+	// follow Kubernetes Jobs; and Regressed, which compares run IDs with each other.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -27,6 +27,24 @@ const (
 	ConditionFailed = "Failed"
 )
 
+// These are condition types of CephBenchmark only.
+const (
+	// ConditionRegressed is True if a figure is worse since a certain run ID, False if no figure is known to be, and
+	// Unknown with too few run IDs. The message has the run IDs' dates and the size of the change. The operator judges it
+	// anew after each run ID with a valid run, and only among run IDs with the same workload. It is absent before the second one.
+	ConditionRegressed = "Regressed"
+)
+
+// These are reasons of condition Regressed.
+const (
+	// ReasonGotWorse says that the latest change of a figure is for the worse, and that its interval excludes no change.
+	ReasonGotWorse = "GotWorse"
+	// ReasonNoChangeFound says that no figure is known to have got worse.
+	ReasonNoChangeFound = "NoChangeFound"
+	// ReasonNotJudged says why there is no answer, such as too few run IDs with the same workload.
+	ReasonNotJudged = "NotJudged"
+)
+
 // These are condition types of CephTuningSweep only.
 const (
 	// ConditionRestored is False while Ceph may still have values of the sweep. The message then says why,

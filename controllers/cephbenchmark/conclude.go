@@ -175,10 +175,11 @@ func (r *Reconciler) keepResults(ctx context.Context, seen pass) (reconcile.Wait
 		return "", err
 	}
 	if hasEnded(seen.benchmark.Status) {
-		_, kept, err := store.History(ctx, signed)
+		nights, kept, err := store.History(ctx, signed)
 		if err != nil {
 			return "", err
 		}
+		seen.memory.regressed = seen.regression(nights)
 		if recorded := seen.benchmark.Status.History; kept != nil && (recorded == nil || *recorded != *kept) {
 			seen.memory.history = kept
 			return "Recording the history.", nil

@@ -3,6 +3,7 @@ package cephbenchmark
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -58,6 +59,8 @@ type memory struct {
 	outage outage.Execution
 	// history says where this process has written the nights; nil before.
 	history *v1alpha1.BenchmarkHistory
+	// regressed is the condition Regressed after the execution; nil if it stays as it is.
+	regressed *metav1.Condition
 	// teardown is how far the teardown has come.
 	teardown teardown.Progress
 }

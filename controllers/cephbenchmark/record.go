@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -22,6 +24,9 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	}
 	seen.noteJobs(&after.Status)
 	after.Status.History = cmp.Or(seen.memory.history, after.Status.History)
+	if seen.memory.regressed != nil {
+		meta.SetStatusCondition(&after.Status.Conditions, *seen.memory.regressed)
+	}
 	mark(after, p, e, kstatus.OfPass(p.Outcome, e.Outcome, failure, seen.benchmark.Status.Conditions))
 	setProgress(&after.Status, seen, p)
 	return after

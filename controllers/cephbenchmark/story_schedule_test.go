@@ -1,9 +1,12 @@
 package cephbenchmark
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -55,6 +58,10 @@ func waitsAndRunsAgain(w *world) {
 	}
 	if nights := w.nights(b); len(nights) != days || nights[0].RunID != schedule.IDOf(due) {
 		w.t.Errorf("the history has %+v, want %d nights", nights, days)
+	}
+	regressed := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionRegressed)
+	if regressed == nil || regressed.Status != metav1.ConditionUnknown || !strings.Contains(regressed.Message, "write IOPS has too few nights: 2 of 12") {
+		w.t.Errorf("it is judged by two nights: %+v", regressed)
 	}
 	w.wantClean()
 }

@@ -87,9 +87,9 @@ func (r *Reconciler) tearDown(ctx context.Context, seen pass, p plan) (effect, e
 	case err != nil:
 		return effect{}, err
 	case waits.IsDone():
-		return now(), nil
+		return effect{Again: reconcile.AtOnce, Events: seen.regressionEvents(seen.memory.regressed)}, nil
 	}
-	return effect{Again: time.Second, Outcome: tearingDown(p, waits, seen.teardown().Loss())}, nil
+	return effect{Again: time.Second, Outcome: tearingDown(p, waits, seen.teardown().Loss()), Events: seen.regressionEvents(seen.memory.regressed)}, nil
 }
 
 // tearingDown returns the outcome for a teardown that waits, perhaps because a node is lost. A pause keeps its reason,

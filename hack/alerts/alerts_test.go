@@ -270,6 +270,11 @@ func benchmarkStories() []story {
 			day(0, nightly("1", "Ready", "Inconclusive")) + day(1, nightly("2", "Ready", "Inconclusive")) + day(2, nightly("3", "Ready", "Invalid")),
 			[]look{{50 * time.Hour, nil}},
 		},
+		{
+			"slower since a night", "CephTuneBenchmarkRegressed", lines(`cephtune_benchmark_regressed{namespace="bench",name="nightly"}`, "0x100 1x100 0x100"),
+			[]look{{8 * time.Hour, nil}, {10 * time.Hour, ofBenchmark}, {18 * time.Hour, nil}},
+		},
+		{"too few nights to say so", "CephTuneBenchmarkRegressed", lines(`cephtune_benchmark_regressed{namespace="bench",name="nightly"}`, "_x100"), []look{{8 * time.Hour, nil}}},
 		{"once, for long", alert, day(0, nightly("1", "Stalled", "")), []look{{20 * time.Hour, nil}}},
 		{
 			"more than a week ago", alert,

@@ -20,7 +20,7 @@ var reasonPages = []string{"docs/failures.md", "docs/troubleshooting.md"}
 // setters are the packages that set conditions.
 var setters = []string{
 	"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/clients/clientview", "internal/conclusion",
-	"internal/reconcile", "internal/reconcile/kstatus", "internal/loadtarget", "internal/workload",
+	"internal/history", "internal/reconcile", "internal/reconcile/kstatus", "internal/loadtarget", "internal/workload",
 }
 
 // TestReasonsAreExplained checks that each reason has an entry that says where to look and what to

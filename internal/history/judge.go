@@ -22,6 +22,9 @@ type Series struct {
 	// Nights counts the nights with the present workload, and Others those with another one.
 	Nights int `json:"nights"`
 	Others int `json:"others,omitempty"`
+	// First and Last are the times of the first and the last of these nights.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
 	// TooFew says why there is no answer.
 	TooFew string `json:"tooFew,omitempty"`
 	// Noise is the standard deviation between nights, and Memory the correlation of one night with the next.
@@ -122,7 +125,7 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night) 
 	}
 	slices.Reverse(same)
 	slices.Reverse(values)
-	s.Nights = len(same)
+	s.Nights, s.First, s.Last = len(same), same[0].Time, same[len(same)-1].Time
 	found, err := changepoint.Find(values)
 	if errors.Is(err, changepoint.ErrTooFew) {
 		s.TooFew = err.Error()

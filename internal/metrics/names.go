@@ -32,6 +32,7 @@ const (
 	BenchmarkProgressRatio = "cephtune_benchmark_progress_ratio"
 	BenchmarkRunning       = "cephtune_benchmark_running"
 	BenchmarkCompletion    = "cephtune_benchmark_completion_timestamp_seconds"
+	BenchmarkRegressed     = "cephtune_benchmark_regressed"
 	BenchmarkBandwidth     = "cephtune_benchmark_bandwidth_bytes_per_second"
 	BenchmarkIOPS          = "cephtune_benchmark_operations_per_second"
 	BenchmarkLatency       = "cephtune_benchmark_latency_seconds"

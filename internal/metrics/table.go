@@ -161,7 +161,7 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first four metrics below and of the expectations are never left out to " +
+		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first five metrics below and of the expectations are never left out to " +
 			"keep this limit. The other series are added, each for all phases, in this order until the next would exceed 20: the time to clean, bandwidth, operations, the 99th percentile, " +
 			"the valid runs, both ends of the interval, the limits, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A " +
 			"benchmark that belongs to a sweep has series only while it runs.",
@@ -189,6 +189,13 @@ func benchmarkGroup() Group {
 				Help:    "When the latest run ID of a benchmark ended, in seconds since 1970. Absent while a run ID is running.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: `time() - ` + BenchmarkCompletion + ` > 2 * 86400`, Answers: "which benchmarks ended more than two days ago",
+			},
+			{
+				Name: BenchmarkRegressed, Type: Gauge,
+				Help: "1 if a figure of a benchmark is worse since a certain run ID, 0 if no figure is known to be, and no series with too few run IDs of the same workload. The condition " +
+					"Regressed says since when and by how much.",
+				Labels:  []string{LabelNamespace, LabelName},
+				Example: BenchmarkRegressed + ` == 1`, Answers: "which benchmarks have become slower",
 			},
 			{
 				Name: BenchmarkBandwidth, Type: Gauge,

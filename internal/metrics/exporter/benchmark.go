@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/metrics"
@@ -30,6 +32,7 @@ func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	if status.CompletionTime != nil {
 		all = append(all, sample(metrics.BenchmarkCompletion, seconds(*status.CompletionTime), b.Namespace, b.Name))
 	}
+	all = truth(all, metrics.BenchmarkRegressed, meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRegressed), b.Namespace, b.Name)
 	all = append(all, expectationSamples(b)...)
 	for _, group := range figureSamples(b) {
 		if dropped > 0 || len(all)+len(group) > metrics.MaxBenchmarkSeries {

@@ -216,7 +216,7 @@ func TestPromlint(t *testing.T) {
 	events.sidecarErrors.WithLabelValues("status")
 	events.apiRequests.WithLabelValues("get")
 	events.outages.duration.WithLabelValues("clean")
-	hadOutage := judged(nightly(1))
+	hadOutage := regressed(judged(nightly(1)), metav1.ConditionTrue)
 	hadOutage.Status.Phases[0].Metrics[0] = v1alpha1.MetricResult{Metric: v1alpha1.MetricTimeToClean, Value: "73.9"}
 	hadOutage.Status.Phases[0].Metrics = append(hadOutage.Status.Phases[0].Metrics, sustainable())
 	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), hadOutage),

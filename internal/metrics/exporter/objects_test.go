@@ -136,6 +136,12 @@ func nightly(phases int) *v1alpha1.CephBenchmark {
 	return b
 }
 
+// regressed adds the condition Regressed to a benchmark.
+func regressed(b *v1alpha1.CephBenchmark, status metav1.ConditionStatus) *v1alpha1.CephBenchmark {
+	b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{Type: "Regressed", Status: status})
+	return b
+}
+
 // judged adds intervals, and an expectation with each outcome but one, to a benchmark.
 func judged(b *v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
 	for i := range b.Status.Phases {

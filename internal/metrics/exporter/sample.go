@@ -47,6 +47,17 @@ func percents(all []Sample, name string, value v1alpha1.Percent, labels ...strin
 	return append(all, sample(name, number/100, labels...))
 }
 
+// truth adds a sample for a condition that is True (1) or False (0).
+func truth(all []Sample, name string, c *metav1.Condition, labels ...string) []Sample {
+	switch {
+	case c == nil || c.Status == metav1.ConditionUnknown:
+		return all
+	case c.Status == metav1.ConditionTrue:
+		return append(all, sample(name, 1, labels...))
+	}
+	return append(all, sample(name, 0, labels...))
+}
+
 // progress adds a sample for the progress of an object, if its total number of runs is known.
 func progress(all []Sample, name string, p *v1alpha1.Progress, labels ...string) []Sample {
 	if p == nil || p.TotalRuns == 0 {

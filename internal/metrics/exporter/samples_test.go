@@ -180,6 +180,20 @@ func TestIntervalsOfABenchmark(t *testing.T) {
 	}
 }
 
+func TestRegressed(t *testing.T) {
+	series := func(value float64) []Sample {
+		return []Sample{sample(metrics.BenchmarkRegressed, value, "bench", "nightly")}
+	}
+	for status, want := range map[metav1.ConditionStatus][]Sample{
+		metav1.ConditionTrue: series(1), metav1.ConditionFalse: series(0), metav1.ConditionUnknown: {},
+	} {
+		got, _ := BenchmarkSamples(regressed(nightly(16), status))
+		if diff := cmp.Diff(want, samplesNamed(got, metrics.BenchmarkRegressed)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", status, diff)
+		}
+	}
+}
+
 func TestExpectations(t *testing.T) {
 	got, _ := BenchmarkSamples(judged(nightly(16)))
 	want := []Sample{

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/sweep"
@@ -31,13 +30,7 @@ func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []
 	if configuration, run, measures := measuring(s, child); measures {
 		all = append(all, sample(metrics.SweepRunning, 1, s.Namespace, s.Name, configuration, strconv.Itoa(run)))
 	}
-	if restored := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRestored); restored != nil {
-		value := 0.0
-		if restored.Status == metav1.ConditionTrue {
-			value = 1
-		}
-		all = append(all, sample(metrics.SweepRestored, value, s.Namespace, s.Name))
-	}
+	all = truth(all, metrics.SweepRestored, meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRestored), s.Namespace, s.Name)
 	if !atWork(status.Conditions) {
 		all = noiseSamples(all, s)
 	}
