@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -59,7 +60,12 @@ func (r *Reconciler) remover(seen pass) teardown.Remover {
 			if seen.deleted() { // Kubernetes deletes the results with their owner.
 				return reconcile.Done, nil
 			}
-			return r.keepResults(ctx, seen)
+			wait, err := r.keepResults(ctx, seen)
+			if apierrors.IsForbidden(err) { // A quota, for example, may not keep the lock. The results still have the nights for the next run.
+				logf.FromContext(ctx).Error(err, "The history could not be written; the teardown continues")
+				return reconcile.Done, nil
+			}
+			return wait, err
 		},
 		Release: func(ctx context.Context) (reconcile.Wait, error) { return reconcile.Done, r.taker(seen).Release(ctx) },
 	}
