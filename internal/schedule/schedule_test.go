@@ -296,7 +296,10 @@ func TestSuperseded(t *testing.T) {
 
 // TestProblems checks that each problem says what to do.
 func TestProblems(t *testing.T) {
-	for _, spec := range []v1alpha1.Schedule{{Cron: "5-3 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "0 * * * foo"}, {Cron: "@every 1m"}, {Cron: "TZ=UTC"}, {Cron: "0 * * * *", TimeZone: "Mars/Olympus"}, {Cron: "0 * * * *", TimeZone: "Local"}} {
+	for _, spec := range []v1alpha1.Schedule{
+		{Cron: "5-3 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "0 * * * foo"}, {Cron: "@every 1m"}, {Cron: "TZ=UTC"},
+		{Cron: "0 * * * *", TimeZone: "Mars/Olympus"}, {Cron: "0 * * * *", TimeZone: "Local"},
+	} {
 		w := newWorld(spec, day(12, 0))
 		r := Enter(&w.object, day(12, 0))
 		if !strings.HasSuffix(r.Problem, "Correct it.") && !strings.HasSuffix(r.Problem, "Name another zone.") && !strings.HasSuffix(r.Problem, "Write five fields.") || r.RunID != "" {
