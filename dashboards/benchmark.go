@@ -237,6 +237,11 @@ func history() []cog.Builder[dashboard.Panel] {
 		}, lines...).Min(0)
 	}
 	return []cog.Builder[dashboard.Panel]{
+		timeline(about{
+			title:       "Regressed",
+			description: "Whether a figure is worse since a certain run ID. The condition Regressed says which figure, since when, and by how much.",
+			empty:       "Not judged yet: it takes at least 12 run IDs of the same workload", width: 24, height: 3,
+		}, latest(one(metrics.BenchmarkRegressed), metrics.LabelName), "{{name}}", mappings(state{"0", "no known change for the worse", blue}, state{"1", "worse", vermillion})),
 		over("Bandwidth, run after run", "The bandwidth", bytesPerSecond,
 			line{id: "bandwidth", expression: figureOf(metrics.BenchmarkBandwidth), legend: legend, color: shades(blue)},
 			limitOf("Bandwidth")),

@@ -38,6 +38,7 @@ var mayBeEmpty = map[string]map[string]string{
 		"Constraints":     "it has none",
 	},
 	"benchmark lab/smoke": {
+		"Regressed":                             "it has too few run IDs",
 		"Verdict":                               "it has no expectations",
 		"What it found":                         "its run has not ended",
 		"Expectations":                          "it has no expectations",
