@@ -43,16 +43,16 @@ func testScheduledChanges(t *testing.T, c client.Client) {
 			t.Helper()
 			checkRefusal(t, c.Patch(deadline(t), o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll), want)
 		}
-		is := func(end string) { t.Helper(); setRun(t, c, o, "2026-03-14T0100Z", end) }
+		end := func(reason string) { t.Helper(); setRun(t, c, o, "2026-03-14T0100Z", reason) }
 		edit(otherTemplate, "") // It waits for its first time.
-		is("")
+		end("")
 		edit(otherTemplate, "with a schedule, wait until the run ends")
 		edit(`{"spec":{"schedule":{"cron":"0 3 * * *"}}}`, "")
 		edit(noSchedule, "change runID in the same edit")
-		is("Complete")
+		end("Complete")
 		edit(otherTemplate, "")
 		edit(noSchedule, "change runID in the same edit")
-		is("Failed")
+		end("Failed")
 		edit(otherTemplate, "")
 	}
 }

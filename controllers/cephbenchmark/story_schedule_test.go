@@ -1,12 +1,16 @@
 package cephbenchmark
 
 import (
+	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -24,6 +28,7 @@ func scheduleStories() map[string]story {
 		"a time during a run is skipped":           aTimeDuringARun,
 		"suspended, and resumed after its time":    resumedAfterItsTime,
 		"a schedule that names no time":            aScheduleWithoutTimes,
+		"a quota refuses the history":              aQuotaRefusesTheHistory,
 	}
 }
 
@@ -64,6 +69,40 @@ func waitsAndRunsAgain(w *world) {
 		w.t.Errorf("it is judged by two nights: %+v", regressed)
 	}
 	w.wantClean()
+}
+
+// A quota may not keep the lock of the cluster. What comes next makes up for the night.
+func aQuotaRefusesTheHistory(w *world) {
+	due, daily := w.inTwelveHours()
+	b := w.benchmark("b", oneWrite, daily)
+	w.untilReason(b, v1alpha1.ReasonScheduled, schedule.Clock(due))
+	w.wait(12 * time.Hour)
+	w.until(b, "about the first run", func() bool { return b.Status.ObservedRunID == schedule.IDOf(due) })
+	w.untilComplete(b)
+	w.until(b, "at rest until tomorrow", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+
+	var created atomic.Int32
+	w.writes.refuseIf(func(request string) error {
+		if request != "create ConfigMap" || created.Add(1) == 1 { // The first has the results.
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("exceeded quota: maps"))
+	})
+	w.wait(24 * time.Hour)
+	w.until(b, "about the next run", func() bool { return b.Status.ObservedRunID == schedule.IDOf(due.AddDate(0, 0, 1)) })
+	w.untilComplete(b)
+	w.until(b, "at rest again", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+	w.wantClean()
+	if created.Load() < 2 || b.Status.History != nil {
+		w.t.Errorf("%d ConfigMaps, history %+v: want a history that was refused", created.Load(), b.Status.History)
+	}
+
+	w.writes.refuseIf(nil)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.HistoryLimit++ })
+	w.until(b, "with a history", func() bool { return b.Status.History != nil })
+	if nights := w.nights(b); len(nights) != 2 {
+		w.t.Errorf("nights %+v, want two", nights)
+	}
 }
 
 // nights returns the nights of a benchmark. It fails the test if there is another history than the one in status.

@@ -44,8 +44,8 @@ func outline(kind object.Kind, row kube.Row, cell func(column string) string) cl
 	cluster := v1alpha1.ClusterReference{Namespace: cell(columnNamespace), Name: cell("Cluster")}
 	progress := &v1alpha1.Progress{Summary: cell("Result")}
 	var schedule *v1alpha1.ScheduleStatus
-	if at, err := time.Parse(time.RFC3339, cell("Next")); err == nil {
-		schedule = &v1alpha1.ScheduleStatus{NextTime: new(metav1.NewTime(at))}
+	if due, err := time.Parse(time.RFC3339, cell("Next")); err == nil {
+		schedule = &v1alpha1.ScheduleStatus{NextTime: new(metav1.NewTime(due))}
 	}
 	conditions := []metav1.Condition{
 		{Type: v1alpha1.ConditionReady, Reason: cell("Phase")}, {Type: v1alpha1.ConditionRestored, Reason: cell("Restored")},

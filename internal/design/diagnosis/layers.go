@@ -83,8 +83,8 @@ const (
 func Counted(before, after []ceph.OSDCounters, osds []int) (ceph.OSDCounters, error) {
 	sum := ceph.OSDCounters{ID: -1}
 	for _, id := range osds {
-		is := func(c ceph.OSDCounters) bool { return c.ID == id }
-		first, last := slices.IndexFunc(before, is), slices.IndexFunc(after, is)
+		sameOSD := func(c ceph.OSDCounters) bool { return c.ID == id }
+		first, last := slices.IndexFunc(before, sameOSD), slices.IndexFunc(after, sameOSD)
 		if first < 0 || last < 0 {
 			return sum, fmt.Errorf("osd.%d has not reported its counters", id)
 		}
