@@ -297,8 +297,13 @@ func TestSuperseded(t *testing.T) {
 // TestProblems checks that each problem says what to do.
 func TestProblems(t *testing.T) {
 	for _, spec := range []v1alpha1.Schedule{
-		{Cron: "5-3 * * * *"}, {Cron: "0 0 30 2 *"}, {Cron: "0 * * * foo"}, {Cron: "@every 1m"}, {Cron: "TZ=UTC"},
-		{Cron: "0 * * * *", TimeZone: "Mars/Olympus"}, {Cron: "0 * * * *", TimeZone: "Local"},
+		{Cron: "5-3 * * * *"},
+		{Cron: "0 0 30 2 *"},
+		{Cron: "0 * * * foo"},
+		{Cron: "@every 1m"},
+		{Cron: "TZ=UTC"},
+		{Cron: "0 * * * *", TimeZone: "Mars/Olympus"},
+		{Cron: "0 * * * *", TimeZone: "Local"},
 	} {
 		w := newWorld(spec, day(12, 0))
 		r := Enter(&w.object, day(12, 0))
