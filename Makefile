@@ -364,7 +364,7 @@ e2e-helm: ## Install, upgrade, roll back and uninstall the Helm chart on the lab
 	test/helm/run
 
 .PHONY: e2e-release
-e2e-release: ## Build a release twice, compare the two, and install cephtune on the lab from dist/ alone.
+e2e-release: ## Build a release twice and compare the two; on the lab, install its candidate from its files alone, upgrade it under a sweep, and remove it.
 	VERSION=$(VERSION) PLATFORMS=$(PLATFORMS) test/release/run
 
 .PHONY: lab-down

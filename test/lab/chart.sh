@@ -2,6 +2,9 @@
 # file after lib.sh and story.sh. WORK must name a folder, and RELEASE the Helm release.
 # shellcheck shell=bash
 
+# shellcheck disable=SC2034 # story.sh reads it
+SWEEP=cephtuningsweep/helm
+
 helm() { "$("$LAB/build/helm/build" --dir)/helm" --kubeconfig "$LAB_KUBECONFIG" --namespace "$SYSTEM" "$@"; }
 
 release_status() { helm status "$RELEASE" -o json | jq -r .info.status; }
@@ -65,3 +68,27 @@ bring_lab_operator_back() {
 	kubectl delete namespace "$SYSTEM" "$BENCH" --ignore-not-found --timeout=300s
 	"$LAB/lab" up operator
 }
+
+# start_sweep starts the sweep test/helm/sweep.yaml, and waits until it has changed Ceph.
+start_sweep() {
+	kubectl apply -f "$CHECKOUT/test/helm/sweep.yaml"
+	wait_for 600 "the sweep has written its journal" journal_is_open
+	wait_for 600 "the sweep has changed Ceph" changed
+}
+
+# valid_runs prints the number of trials. Earlier versions have them in status.runs.
+valid_runs() { kubectl -n "$BENCH" get "$SWEEP" -o json | jq '.status.trials // .status.runs // [] | length'; }
+
+measured_more_than() { [ "$(valid_runs)" -gt "$1" ]; }
+
+# sweep_goes_on asserts that the sweep has not failed, completes another run, and still owns the
+# journal.
+sweep_goes_on() {
+	local before
+	before=$(valid_runs)
+	is "the sweep's condition Failed" "$(sweep_field '{.status.conditions[?(@.type=="Failed")].status}')" ""
+	wait_for 600 "the sweep has measured more than $before runs" measured_more_than "$before"
+	is "the sweep whose journal it is" "$(journal | jq -r .sweep.uid)" "$(sweep_field '{.metadata.uid}')"
+}
+
+sweep_restored() { [ "$(sweep_field '{.status.conditions[?(@.type=="Restored")].status}')" = True ]; }
