@@ -81,6 +81,11 @@ type ScheduleStatus struct {
 	// +optional
 	SkippedReason SkipReason `json:"skippedReason,omitempty"`
 
+	// generation is metadata.generation when the latest execution began. If the object has another one, somebody has
+	// edited it since, and its spec need not be what was measured.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
 	// since is the time after which times are due: the latest due time, or when the schedule was last changed or
 	// resumed.
 	// +optional

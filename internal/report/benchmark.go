@@ -74,6 +74,7 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	} else if status.CompletionTime == nil {
 		d.Warnings = append(d.Warnings, "The benchmark has not ended: everything below may still change.")
 	}
+	d.warnEdited(b)
 	d.fact("Object", b.Namespace+"/"+b.Name+", run ID "+string(status.ObservedRunID))
 	d.fact("Ceph cluster", b.Spec.ClusterRef.Namespace+"/"+b.Spec.ClusterRef.Name)
 	d.fact("Software", software(b.Status.Environment))

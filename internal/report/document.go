@@ -16,6 +16,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/report/medium"
+	"github.com/cephtune/cephtune/internal/schedule"
 )
 
 // Document is a report, independent of its output format.
@@ -114,6 +115,13 @@ func (d *Document) add(title string, parts ...Part) {
 func (d *Document) fact(name, text string) {
 	if text != "" {
 		d.Facts = append(d.Facts, Fact{name, text})
+	}
+}
+
+// warnEdited warns if a scheduled object was edited after the execution that the report is about.
+func (d *Document) warnEdited(o metav1.Object) {
+	if schedule.Edited(o) {
+		d.Warnings = append(d.Warnings, "The object was edited after this execution began: below, the load, the limits and other parts of its specification may be newer than the figures.")
 	}
 }
 

@@ -529,6 +529,18 @@ func TestBenchmarkReportHasOutage(t *testing.T) {
 	}
 }
 
+func TestReportSaysThatTheObjectWasEdited(t *testing.T) {
+	b := &v1alpha1.CephBenchmark{}
+	b.Name, b.Namespace, b.Generation = "b", "bench", 3
+	for generation, warned := range map[int64]bool{2: true, 3: false} {
+		b.Status.Schedule = &v1alpha1.ScheduleStatus{Generation: generation}
+		d, err := report.Benchmark(b, nil)
+		if err != nil || strings.Contains(string(d.Markdown()), "was edited") != warned {
+			t.Errorf("begun with generation %d: %v\n%s", generation, err, d.Markdown())
+		}
+	}
+}
+
 // runOf returns the trial of a sweep's run.
 func runOf(s *v1alpha1.CephTuningSweep, run int) *v1alpha1.BenchmarkTrial {
 	return &v1alpha1.BenchmarkTrial{Sweep: s.Name, UID: s.UID, RunID: s.Status.ObservedRunID, Number: int32(run)}

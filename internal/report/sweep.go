@@ -82,6 +82,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	if status.CompletionTime == nil && len(d.Warnings) == 0 {
 		d.Warnings = append(d.Warnings, "The sweep has not ended: everything below may still change.")
 	}
+	d.warnEdited(s)
 	d.Warnings = append(d.Warnings, sweepspec.Notes(&s.Spec)...)
 	d.fact("Object", s.Namespace+"/"+s.Name+", run ID "+string(status.ObservedRunID))
 	d.fact("Ceph cluster", s.Spec.ClusterRef.Namespace+"/"+s.Spec.ClusterRef.Name)

@@ -72,7 +72,15 @@ func (r Request) Record(after metav1.Object) {
 	p := partsOf(after)
 	if *p.status = r.status; r.begun != nil && p.observed == r.RunID {
 		*p.status = r.begun
+		r.begun.Generation = after.GetGeneration()
 	}
+}
+
+// Edited reports whether somebody has edited an object since its latest scheduled execution began, so that its spec need
+// not be what was measured. Without a schedule, admission and the operator see to that.
+func Edited(o metav1.Object) bool {
+	status := *partsOf(o).status
+	return status != nil && status.Generation != 0 && status.Generation != o.GetGeneration()
 }
 
 // Changes reports whether a request changes status.schedule of an object in which no execution begins.

@@ -294,6 +294,25 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// TestEdited checks that an edit shows once an execution has begun, until the next one begins.
+func TestEdited(t *testing.T) {
+	w := newWorld(v1alpha1.Schedule{Cron: "0 * * * *"}, day(12, 0))
+	w.takes = 10 * time.Minute
+	for _, step := range []struct {
+		at     time.Time
+		edit   bool
+		edited bool
+	}{{day(12, 0), true, false}, {day(13, 0), false, false}, {day(13, 20), true, true}, {day(14, 0), false, false}} {
+		if step.edit {
+			w.object.Generation++
+		}
+		w.pass(step.at)
+		if got := Edited(&w.object); got != step.edited {
+			t.Errorf("at %v, edited is %t: %+v", step.at, got, w.object.Status.Schedule)
+		}
+	}
+}
+
 // TestProblems checks that each problem says what to do.
 func TestProblems(t *testing.T) {
 	for _, spec := range []v1alpha1.Schedule{
