@@ -89,7 +89,7 @@ func (o *options) show(ctx context.Context, connect object.Connect, name string,
 	if o.output == "jsonl" {
 		return writeNights(w, o.to, nights)
 	}
-	all, err := history.Judge(benchmark.Spec.Template.Phases, nights, metric)
+	all, err := history.Judge(benchmark.Spec.Template.Phases, nights, metric, history.AcknowledgedBefore(benchmark.Spec, time.Now()))
 	if err != nil {
 		return err
 	}

@@ -102,19 +102,36 @@ func execute(t *testing.T, c client.WithWatch, line string) clitest.Outcome {
 	return clitest.Execute(t, NewCommand(clitest.Connecting(c)), line, "")
 }
 
+// acknowledging sets the field of the benchmark in a cluster.
+func acknowledging(t *testing.T, c client.WithWatch, date string) client.WithWatch {
+	t.Helper()
+	var b v1alpha1.CephBenchmark
+	key := client.ObjectKey{Namespace: clitest.Namespace, Name: "nightly"}
+	if err := c.Get(t.Context(), key, &b); err != nil {
+		t.Fatal(err)
+	}
+	b.Spec.AcknowledgedUntil = date
+	if err := c.Update(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestHistory(t *testing.T) {
 	for name, c := range map[string]struct {
 		month  month
 		digest func(int) string
+		until  string
 		code   int
 	}{
-		"slower":           {month{nights: 20, slower: 13}, same, exit.Unexpected},
-		"steady":           {month{nights: 20}, same, exit.OK},
-		"too-few":          {month{nights: 5}, same, exit.Undecided},
-		"another-workload": {month{nights: 20, slower: 6}, func(n int) string { return fmt.Sprint(n >= 6) }, exit.OK},
+		"slower":           {month{nights: 20, slower: 13}, same, "2026-03-01", exit.Unexpected},
+		"acknowledged":     {month{nights: 20, slower: 13}, same, "2026-03-14", exit.OK},
+		"steady":           {month{nights: 20}, same, "", exit.OK},
+		"too-few":          {month{nights: 5}, same, "", exit.Undecided},
+		"another-workload": {month{nights: 20, slower: 6}, func(n int) string { return fmt.Sprint(n >= 6) }, "", exit.OK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := execute(t, c.month.cluster(t, 20, c.digest), "nightly")
+			got := execute(t, acknowledging(t, c.month.cluster(t, 20, c.digest), c.until), "nightly")
 			if got.Code() != c.code {
 				t.Errorf("exit code %d, want %d: %v", got.Code(), c.code, got.Err)
 			}
