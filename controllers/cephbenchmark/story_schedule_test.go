@@ -121,12 +121,9 @@ func somebodyAcknowledges(w *world) {
 	w.editStatus(b, func(s *v1alpha1.CephBenchmarkStatus) {
 		s.History = &v1alpha1.BenchmarkHistory{Results: cm.Name, ResultsDigest: archive.Digest(cm)}
 	})
-	for want, change := range map[string]func(*v1alpha1.CephBenchmarkSpec){
-		v1alpha1.ReasonGotWorse:     func(s *v1alpha1.CephBenchmarkSpec) { s.AcknowledgedUntil = "2020-01-01" },
-		v1alpha1.ReasonAcknowledged: func(s *v1alpha1.CephBenchmarkSpec) { s.AcknowledgedUntil = b.Status.StartTime.UTC().Format(time.DateOnly) },
-	} {
+	for want, date := range map[string]string{v1alpha1.ReasonGotWorse: "2020-01-01", v1alpha1.ReasonAcknowledged: b.Status.StartTime.UTC().Format(time.DateOnly)} {
 		begun := b.Status.StartTime
-		w.edit(b, change)
+		w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.AcknowledgedUntil = date })
 		w.until(b, "about the change: "+want, func() bool {
 			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionRegressed)
 			return c != nil && c.Reason == want && c.ObservedGeneration == b.Generation

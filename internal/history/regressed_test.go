@@ -147,36 +147,44 @@ func TestAnAcknowledgementLasts(t *testing.T) {
 	const many, step, later = 20, 40, 70
 	shown, lost, found := 0, 0, 0
 	for i := range many {
-		rng := rand.New(rand.NewPCG(30, uint64(i)))
-		var nights []Night
-		isShown, isLost, isFound := false, false, false
-		for n := range later + 20 {
-			value := 1000 * math.Exp(0.05*rng.NormFloat64())
-			for _, since := range []int{step, later} {
-				if n >= since {
-					value *= 0.9
-				}
-			}
-			nights = append(nights, Night{Time: at(n), Figures: []Figure{{Phase: "a", Metric: v1alpha1.MetricIOPS, Value: value}}})
-			if n < step+5 || n%3 > 0 {
-				continue
-			}
-			all, err := Judge([]v1alpha1.Phase{{Name: "a"}}, nights, v1alpha1.MetricIOPS, at(step+1))
+		nights := twoSteps(uint64(i), step, later)
+		happened := map[*int]bool{}
+		for n := step + 5; n <= len(nights); n += 3 {
+			all, err := Judge([]v1alpha1.Phase{{Name: "a"}}, nights[:n], v1alpha1.MetricIOPS, at(step+1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			isShown = isShown || n < later && all[0].reason() == v1alpha1.ReasonAcknowledged
-			isLost = isLost || n < later && all[0].Regressed
-			isFound = isFound || n >= later && all[0].Regressed
-		}
-		for count, happened := range map[*int]bool{&shown: isShown, &lost: isLost, &found: isFound} {
-			if happened {
-				*count++
+			switch {
+			case all[0].Regressed && n > later:
+				happened[&found] = true
+			case all[0].Regressed:
+				happened[&lost] = true
+			case all[0].reason() == v1alpha1.ReasonAcknowledged:
+				happened[&shown] = true
 			}
+		}
+		for count := range happened {
+			*count++
 		}
 	}
 	t.Logf("of %d changes: %d were shown as acknowledged, %d counted in spite of that; %d later ones were found", many, shown, lost, found)
 	if shown < many-1 || lost > 3 || found < many-2 {
 		t.Error("want nearly all shown, hardly any counted, and nearly all later ones found")
 	}
+}
+
+// twoSteps returns noisy nights that are 10 % slower from a night on, and again from a later one on, until three weeks later.
+func twoSteps(seed uint64, steps ...int) []Night {
+	rng := rand.New(rand.NewPCG(30, seed))
+	var nights []Night
+	for n := range steps[len(steps)-1] + 21 {
+		value := 1000 * math.Exp(0.05*rng.NormFloat64())
+		for _, since := range steps {
+			if n >= since {
+				value *= 0.9
+			}
+		}
+		nights = append(nights, Night{Time: at(n), Figures: []Figure{{Phase: "a", Metric: v1alpha1.MetricIOPS, Value: value}}})
+	}
+	return nights
 }
