@@ -46,6 +46,12 @@ var benchmarkCases = map[string]specCase{
 	"twenty repetitions":     {`{repetitions: 20}`, ""},
 	"twenty-one repetitions": {`{repetitions: 21}`, "should be less than or equal to 20"},
 
+	// Acknowledgements.
+	"a date":                          {`{acknowledgedUntil: "2028-02-29"}`, ""},
+	"a date that no calendar has":     {`{acknowledgedUntil: "2027-02-29"}`, "spec.acknowledgedUntil in body must be of type date"},
+	"a time instead of a date":        {`{acknowledgedUntil: "2027-02-01T00:00:00Z"}`, "spec.acknowledgedUntil in body must be of type date"},
+	"a date in the form of a country": {`{acknowledgedUntil: "01.02.2027"}`, "spec.acknowledgedUntil in body must be of type date"},
+
 	// Diagnoses.
 	"a diagnosis":                     {`{template: null, diagnosis: {}}`, ""},
 	"a diagnosis of a pool":           {`{template: null, diagnosis: {pool: replicapool, duration: 10m}}`, ""},
@@ -481,6 +487,7 @@ var benchmarkChanges = map[string]specCase{
 	"nothing":                         {`{suspend: false}`, ""},
 	"to be suspended":                 {`{suspend: true, historyLimit: 7, rawOutput: Always}`, ""},
 	"another cluster":                 {`{clusterRef: {name: other}}`, "clusterRef is immutable"},
+	"to acknowledge a change":         {`{acknowledgedUntil: "2026-03-14"}`, ""},
 	"another cluster and another run": {`{clusterRef: {name: other}, runID: "2"}`, "clusterRef is immutable"},
 	"another run":                     {`{runID: "2"}`, ""},
 	"another template":                {`{template: {clients: {count: 2}}}`, "change runID in the same edit"},

@@ -176,8 +176,8 @@ type CephBenchmarkSpec struct {
 	// +optional
 	Template BenchmarkTemplate `json:"template,omitzero"`
 
-	// diagnosis asks why the cluster is slow, in place of a measurement. Then repetitions, historyLimit and rawOutput
-	// have no effect.
+	// diagnosis asks why the cluster is slow, in place of a measurement. Then repetitions, historyLimit,
+	// acknowledgedUntil and rawOutput have no effect.
 	// +optional
 	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
 
@@ -219,6 +219,14 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
+
+	// acknowledgedUntil is a date in UTC, such as `2026-03-14`. A change for the worse that may have begun on or before it
+	// is known and accepted: condition Regressed does not count it. A date in the future has no effect yet. You may change
+	// it at any time; that starts no run.
+	// +optional
+	// +kubebuilder:validation:Format=date
+	// +kubebuilder:validation:MaxLength=32
+	AcknowledgedUntil string `json:"acknowledgedUntil,omitempty"`
 
 	// rawOutput says when the results include the engines' own output. With OnFailure, only the
 	// results of Invalid or Failed runs include it.

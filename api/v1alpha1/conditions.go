@@ -31,7 +31,8 @@ const (
 const (
 	// ConditionRegressed is True if a figure is worse since a certain run ID, False if no figure is known to be, and
 	// Unknown with too few run IDs. The message has the run IDs' dates and the size of the change. The operator judges it
-	// anew after each run ID with a valid run, and only among run IDs with the same workload. It is absent before the second one.
+	// anew after each run ID and each change of the spec, and only among run IDs with the same workload. It is absent before
+	// the second one.
 	ConditionRegressed = "Regressed"
 )
 
@@ -41,6 +42,8 @@ const (
 	ReasonGotWorse = "GotWorse"
 	// ReasonNoChangeFound says that no figure is known to have got worse.
 	ReasonNoChangeFound = "NoChangeFound"
+	// ReasonAcknowledged says that spec.acknowledgedUntil acknowledges the only figures that are known to have got worse.
+	ReasonAcknowledged = "Acknowledged"
 	// ReasonNotJudged says why there is no answer, such as too few run IDs with the same workload.
 	ReasonNotJudged = "NotJudged"
 )

@@ -9,14 +9,14 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
-// regression returns the condition Regressed; nil if the present one stays. The latest night has to be that of the execution
-// in status, and the spec still that execution's: its phases say which figures count.
+// regression returns the condition Regressed; nil if the present one stays. The spec has to be that of the execution in status,
+// or a later one without an execution: its phases say which figures count.
 func (f facts) regression(nights []history.Night) *metav1.Condition {
 	b := f.benchmark
-	if len(nights) == 0 || !f.atWork() || b.Status.ObservedRunID != b.Spec.RunID || nights[len(nights)-1].Time.Unix() != f.startTime().Unix() {
+	if len(nights) == 0 || b.Status.ObservedRunID != b.Spec.RunID {
 		return nil
 	}
-	c := history.Regressed(history.Judge(f.spec.Template.Phases, nights, ""))
+	c := history.Regressed(history.Judge(f.spec.Template.Phases, nights, "", history.AcknowledgedBefore(b.Spec, f.now)))
 	c.ObservedGeneration = b.Generation
 	return &c
 }

@@ -20,7 +20,7 @@ func nightsUntil(last time.Time, nights int, factor float64) []history.Night {
 		if i >= nights-6 {
 			value *= factor
 		}
-		all = append(all, history.Night{Time: last.AddDate(0, 0, i+1-nights), Figures: []history.Figure{{
+		all = append(all, history.Night{SchemaVersion: 1, Time: last.AddDate(0, 0, i+1-nights), Figures: []history.Figure{{
 			Phase: "write", SpecDigest: "d", Metric: v1alpha1.MetricIOPS, Value: value, Runs: 1,
 		}}})
 	}
@@ -30,9 +30,11 @@ func nightsUntil(last time.Time, nights int, factor float64) []history.Night {
 func TestRegression(t *testing.T) {
 	start := metav1.NewTime(time.Unix(1e9, 0))
 	started := func(f *facts) {
-		f.benchmark.Status.StartTime, f.benchmark.Generation = &start, 7
+		f.benchmark.Status.StartTime, f.benchmark.Generation, f.now = &start, 7, start.AddDate(0, 0, 1)
 		f.spec.Template.Phases = []v1alpha1.Phase{{Name: "write"}}
 	}
+	ended := func(f *facts) { f.benchmark.Status.Conditions = nil }
+	acknowledged := func(f *facts) { f.benchmark.Spec.AcknowledgedUntil = start.Format(time.DateOnly) }
 	for name, c := range map[string]struct {
 		seen   facts
 		nights []history.Night
@@ -42,9 +44,12 @@ func TestRegression(t *testing.T) {
 		"as before":                    {atWork(started), nightsUntil(start.Time, 20, 1), metav1.ConditionFalse},
 		"too few":                      {atWork(started), nightsUntil(start.Time, 7, 0.8), metav1.ConditionUnknown},
 		"no night":                     {atWork(started), nil, ""},
-		"the execution is no night":    {atWork(started), nightsUntil(start.AddDate(0, 0, -1), 20, 0.8), ""},
+		"the execution is no night":    {atWork(started), nightsUntil(start.AddDate(0, 0, -1), 20, 0.8), metav1.ConditionTrue},
 		"the next run ID waits":        {atWork(started, func(f *facts) { f.benchmark.Spec.RunID = "next" }), nightsUntil(start.Time, 20, 0.8), ""},
-		"the benchmark has long ended": {atWork(started, func(f *facts) { f.benchmark.Status.Conditions = nil }), nightsUntil(start.Time, 20, 0.8), ""},
+		"slower, as somebody knows":    {atWork(started, acknowledged), nightsUntil(start.Time, 20, 0.8), metav1.ConditionFalse},
+		"acknowledged after the end":   {atWork(started, ended, acknowledged), nightsUntil(start.Time, 20, 0.8), metav1.ConditionFalse},
+		"another edit after the end":   {atWork(started, ended), nightsUntil(start.Time, 20, 0.8), metav1.ConditionTrue},
+		"acknowledged after a failure": {atWork(started, ended, acknowledged), nightsUntil(start.AddDate(0, 0, -1), 20, 0.8), metav1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.seen.regression(c.nights)

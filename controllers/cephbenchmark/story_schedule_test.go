@@ -29,6 +29,7 @@ func scheduleStories() map[string]story {
 		"suspended, and resumed after its time":    resumedAfterItsTime,
 		"a schedule that names no time":            aScheduleWithoutTimes,
 		"a quota refuses the history":              aQuotaRefusesTheHistory,
+		"somebody acknowledges a change":           somebodyAcknowledges,
 	}
 }
 
@@ -103,6 +104,35 @@ func aQuotaRefusesTheHistory(w *world) {
 	if nights := w.nights(b); len(nights) != 2 {
 		w.t.Errorf("nights %+v, want two", nights)
 	}
+}
+
+// An edit after the end counts at once, and begins no run.
+func somebodyAcknowledges(w *world) {
+	b := w.benchmark("b", oneWrite)
+	w.untilComplete(b)
+	w.until(b, "at rest", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+	cm, err := history.ConfigMap(b, nightsUntil(b.Status.StartTime.UTC(), 20, 0.8))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := errors.Join(archive.Sign(w.masterKey, b.UID, cm), w.Create(w.t.Context(), cm)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.editStatus(b, func(s *v1alpha1.CephBenchmarkStatus) {
+		s.History = &v1alpha1.BenchmarkHistory{Results: cm.Name, ResultsDigest: archive.Digest(cm)}
+	})
+	for want, date := range map[string]string{v1alpha1.ReasonGotWorse: "2020-01-01", v1alpha1.ReasonAcknowledged: b.Status.StartTime.UTC().Format(time.DateOnly)} {
+		begun := b.Status.StartTime
+		w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.AcknowledgedUntil = date })
+		w.until(b, "about the change: "+want, func() bool {
+			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionRegressed)
+			return c != nil && c.Reason == want && c.ObservedGeneration == b.Generation
+		})
+		if !b.Status.StartTime.Equal(begun) || !isTrue(b, v1alpha1.ConditionComplete) || !isTrue(b, v1alpha1.ConditionReady) {
+			w.t.Errorf("the edit has begun a run: %+v", b.Status)
+		}
+	}
+	w.wantClean()
 }
 
 // nights returns the nights of a benchmark. It fails the test if there is another history than the one in status.

@@ -30,7 +30,8 @@ type Series struct {
 	// Noise is the standard deviation between nights, and Memory the correlation of one night with the next.
 	Noise  float64 `json:"noise,omitempty"`
 	Memory float64 `json:"memory,omitempty"`
-	// Regressed says that the latest change is for the worse, and that its interval excludes no change.
+	// Regressed says that the latest change is for the worse, that its interval excludes no change, and that it is not
+	// acknowledged.
 	Regressed bool     `json:"regressed"`
 	Changes   []Change `json:"changes,omitempty"`
 	Trends    []Trend  `json:"trends,omitempty"`
@@ -43,6 +44,8 @@ type Change struct {
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 	Worse bool      `json:"worse"`
+	// Acknowledged says that spec.acknowledgedUntil covers this change for the worse.
+	Acknowledged bool `json:"acknowledged,omitempty"`
 	// Ratio is the level after divided by the level before, Low and High its 95 % interval.
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`
@@ -62,8 +65,20 @@ type Trend struct {
 	Text  string    `json:"text"`
 }
 
-// Judge describes the history of each phase that has a figure, by a metric or by its main figure.
-func Judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) ([]Series, error) {
+// AcknowledgedBefore returns the end of the date in spec.acknowledgedUntil; zero for none, and for a date in the future: a
+// wrong year must not hide what is yet to come.
+func AcknowledgedBefore(spec v1alpha1.CephBenchmarkSpec, now time.Time) time.Time {
+	date, err := time.Parse(time.DateOnly, spec.AcknowledgedUntil)
+	if err != nil || date.After(now) {
+		return time.Time{}
+	}
+	return date.AddDate(0, 0, 1)
+}
+
+// Judge describes the history of each phase that has a figure, by a metric or by its main figure. Changes for the worse that
+// may have begun before a time are acknowledged. Not the most likely night decides, which moves from night to night, but
+// the first one of the range: a later one excludes the date with 95 % confidence.
+func Judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric, acknowledgedBefore time.Time) ([]Series, error) {
 	all := []Series{}
 	for i := range phases {
 		phase := &phases[i]
@@ -80,7 +95,7 @@ func Judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) ([]S
 		if wanted == "" {
 			wanted = mainMetric(phase, nights[latest])
 		}
-		s, err := seriesOf(phase.Name, wanted, nights)
+		s, err := seriesOf(phase.Name, wanted, nights, acknowledgedBefore)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +118,7 @@ func mainMetric(phase *v1alpha1.Phase, n Night) v1alpha1.Metric {
 }
 
 // seriesOf describes the nights that measured the workload of the latest night.
-func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night) (Series, error) {
+func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night, acknowledgedBefore time.Time) (Series, error) {
 	s := Series{Phase: phase, Metric: metric}
 	var same []Night
 	var values []changepoint.Night
@@ -141,8 +156,12 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night) 
 			Ratio: p.Ratio, Low: p.Low, High: p.High, Worse: p.Ratio > 1 == metric.LowerIsBetter(),
 		}
 		c.Text = fmt.Sprintf("%s since %s", size(c.Worse, p.Ratio, p.Low, p.High), c.Since.Format(time.DateOnly))
+		regressed := c.Worse && (c.Low > 1) == (c.High > 1)
+		if c.Acknowledged = regressed && c.First.Before(acknowledgedBefore); c.Acknowledged {
+			c.Text += ", acknowledged"
+		}
 		c.Differences = differences(same[p.First-1], same[p.Last])
-		s.Changes, s.Regressed = append(s.Changes, c), c.Worse && (c.Low > 1) == (c.High > 1)
+		s.Changes, s.Regressed = append(s.Changes, c), regressed && !c.Acknowledged
 	}
 	for _, t := range found.Trends {
 		one := Trend{First: same[t.First].Time, Last: same[t.Last].Time, Ratio: t.Ratio, Worse: t.Ratio > 1 == metric.LowerIsBetter()}

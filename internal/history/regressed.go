@@ -20,22 +20,18 @@ func Regressed(all []Series, err error) metav1.Condition {
 	if err != nil {
 		return regressed(metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, err.Error())
 	}
-	var worse, short, steady []string
+	texts := map[string][]string{}
 	for _, s := range all {
-		switch {
-		case s.Regressed:
-			worse = append(worse, s.worse())
-		case s.TooFew != "":
-			short = append(short, fmt.Sprintf("%s has %s with the present workload.", s.name(), s.TooFew))
-		default:
-			steady = append(steady, s.steady())
-		}
+		texts[s.reason()] = append(texts[s.reason()], s.Sentence())
 	}
+	worse, short, known, steady := texts[v1alpha1.ReasonGotWorse], texts[v1alpha1.ReasonNotJudged], texts[v1alpha1.ReasonAcknowledged], texts[v1alpha1.ReasonNoChangeFound]
 	switch {
 	case len(worse) > 0:
 		return regressed(metav1.ConditionTrue, v1alpha1.ReasonGotWorse, worse...)
 	case len(short) > 0:
 		return regressed(metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, short...)
+	case len(known) > 0:
+		return regressed(metav1.ConditionFalse, v1alpha1.ReasonAcknowledged, append(known, steady...)...)
 	}
 	return regressed(metav1.ConditionFalse, v1alpha1.ReasonNoChangeFound, steady...)
 }
@@ -46,25 +42,49 @@ func regressed(status metav1.ConditionStatus, reason string, sentences ...string
 	}
 }
 
-func (s Series) name() string { return fmt.Sprintf("%s %s", s.Phase, s.Metric) }
+// Name returns the phase and the metric.
+func (s Series) Name() string { return fmt.Sprintf("%s %s", s.Phase, s.Metric) }
 
 // nights says on which nights an answer rests.
 func (s Series) nights() string {
 	return fmt.Sprintf("%d nights from %s to %s", s.Nights, s.First.Format(time.DateOnly), s.Last.Format(time.DateOnly))
 }
 
-// worse describes the latest change of a series that has regressed.
-func (s Series) worse() string {
-	c := s.Changes[len(s.Changes)-1]
-	return fmt.Sprintf("%s is %s; the first such night is one of %s to %s (90 %%), by %s.",
-		s.name(), c.Text, c.First.Format(time.DateOnly), c.Last.Format(time.DateOnly), s.nights())
+// reason returns the reason that the condition would have if the series were the only one.
+func (s Series) reason() string {
+	switch {
+	case s.Regressed:
+		return v1alpha1.ReasonGotWorse
+	case s.TooFew != "":
+		return v1alpha1.ReasonNotJudged
+	case len(s.Changes) > 0 && s.Changes[len(s.Changes)-1].Acknowledged:
+		return v1alpha1.ReasonAcknowledged
+	}
+	return v1alpha1.ReasonNoChangeFound
 }
 
-// steady describes a series that is not known to have regressed. A trend is no change since a certain night, but worth a word.
-func (s Series) steady() string {
-	text := fmt.Sprintf("%s has no known change for the worse in %s", s.name(), s.nights())
+// Sentence describes a series: its latest change if that is for the worse and known. A trend is no change since a certain
+// night, but worth a word.
+func (s Series) Sentence() string {
+	text := s.Name()
+	switch s.reason() {
+	case v1alpha1.ReasonNotJudged:
+		return fmt.Sprintf("%s has %s with the present workload.", text, s.TooFew)
+	case v1alpha1.ReasonGotWorse:
+		return text + s.latest() + "."
+	case v1alpha1.ReasonAcknowledged:
+		text += s.latest() + ", and spec.acknowledgedUntil covers it"
+	default:
+		text += " has no known change for the worse in " + s.nights()
+	}
 	if len(s.Trends) > 0 {
 		text += ", but a trend: " + s.Trends[len(s.Trends)-1].Text
 	}
 	return text + "."
+}
+
+func (s Series) latest() string {
+	c := s.Changes[len(s.Changes)-1]
+	return fmt.Sprintf(" is %s; the first such night is one of %s to %s (90 %%), by %s",
+		c.Text, c.First.Format(time.DateOnly), c.Last.Format(time.DateOnly), s.nights())
 }

@@ -130,15 +130,7 @@ func expectations(b *v1alpha1.CephBenchmark) *Table {
 	for i, r := range b.Status.Expectations {
 		limit := ""
 		if i < len(b.Spec.Expectations) {
-			e := b.Spec.Expectations[i]
-			switch {
-			case e.MaximumRegression != "":
-				limit = fmt.Sprintf("at most %s worse than %s", e.MaximumRegression, e.Reference)
-			case e.AtMost != "":
-				limit = "at most " + string(e.AtMost)
-			default:
-				limit = "at least " + string(e.AtLeast)
-			}
+			limit = Limit(b.Spec.Expectations[i])
 		}
 		outcome := string(r.Outcome)
 		if r.Mark != "" {
@@ -147,6 +139,17 @@ func expectations(b *v1alpha1.CephBenchmark) *Table {
 		table.Rows = append(table.Rows, []string{FigureName(r.MetricReference), limit, figure.HumanDecimal(r.Metric, r.Value), outcome})
 	}
 	return table
+}
+
+// Limit describes the limit of an expectation.
+func Limit(e v1alpha1.Expectation) string {
+	switch {
+	case e.MaximumRegression != "":
+		return fmt.Sprintf("at most %s worse than %s", e.MaximumRegression, e.Reference)
+	case e.AtMost != "":
+		return "at most " + string(e.AtMost)
+	}
+	return "at least " + string(e.AtLeast)
 }
 
 func phaseTable(phases []v1alpha1.PhaseResult) *Table {

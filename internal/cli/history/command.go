@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/pipeline"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/history"
@@ -52,8 +53,8 @@ func NewCommand(connect object.Connect) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "jsonl")
-	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with earlier nights, which -o jsonl wrote; may be repeated")
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "jsonl", "benchstat", "junit")
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with earlier nights, which -o jsonl or \"export\" wrote; may be repeated")
 	flags.StringVar(&o.metric, "metric", "", "bandwidth, iops, mean, p50, p95, p99 or p999, instead of each phase's main figure")
 	flags.StringVar(&o.to, "to", "", "file to write with -o jsonl, instead of standard output")
 	return cmd
@@ -67,7 +68,7 @@ func (o *options) show(ctx context.Context, connect object.Connect, name string,
 	case o.to != "" && o.output != "jsonl":
 		return exit.UsageErrorf("--to is for -o jsonl")
 	}
-	nights, err := read(o.files)
+	nights, err := read(ctx, o.files)
 	if err != nil {
 		return err
 	}
@@ -89,21 +90,29 @@ func (o *options) show(ctx context.Context, connect object.Connect, name string,
 	if o.output == "jsonl" {
 		return writeNights(w, o.to, nights)
 	}
-	all, err := history.Judge(benchmark.Spec.Template.Phases, nights, metric)
+	return o.write(w, benchmark, nights, metric)
+}
+
+// write judges the nights, and returns an error with the exit code.
+func (o *options) write(w io.Writer, b *v1alpha1.CephBenchmark, nights []history.Night, metric v1alpha1.Metric) error {
+	all, err := history.Judge(b.Spec.Template.Phases, nights, metric, history.AcknowledgedBefore(b.Spec, time.Now()))
 	if err != nil {
 		return err
 	}
-	if err := o.write(w, all); err != nil {
+	switch o.output {
+	case "table":
+		err = writeTable(w, all)
+	case "benchstat": // It judges by itself.
+		return pipeline.Benchstat(terminal.ForFile(w), measurements(b.Spec.Template.Phases, nights, metric))
+	case "junit":
+		err = pipeline.JUnit(terminal.ForFile(w), b.Namespace+"/"+b.Name, cases(all))
+	default:
+		err = terminal.WriteData(w, o.output, all)
+	}
+	if err != nil {
 		return err
 	}
 	return outcome(all)
-}
-
-func (o *options) write(w io.Writer, all []history.Series) error {
-	if o.output == "table" {
-		return writeTable(w, all)
-	}
-	return terminal.WriteData(w, o.output, all)
 }
 
 // outcome returns the error with the exit code.

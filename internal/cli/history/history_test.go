@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/history"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -38,7 +39,7 @@ func at(night int) time.Time { return time.Date(2026, 3, 1+night, 2, 0, 0, 0, ti
 
 func (m month) environment(t *testing.T, night int) json.RawMessage {
 	t.Helper()
-	in := quiescence.Inputs{FSID: "f", RookVersion: "v1.19.1", Versions: &ceph.Versions{}}
+	in := quiescence.Inputs{FSID: "f", RookVersion: "v1.19.1", Versions: &ceph.Versions{Overall: map[string]int{"20.2.4": 5}}}
 	if m.slower > 0 && night >= m.slower {
 		in.RookVersion = "v1.20.0"
 		in.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: "high_recovery_ops"}}
@@ -102,23 +103,64 @@ func execute(t *testing.T, c client.WithWatch, line string) clitest.Outcome {
 	return clitest.Execute(t, NewCommand(clitest.Connecting(c)), line, "")
 }
 
+// acknowledging sets the field of the benchmark in a cluster.
+func acknowledging(t *testing.T, c client.WithWatch, date string) client.WithWatch {
+	t.Helper()
+	var b v1alpha1.CephBenchmark
+	key := client.ObjectKey{Namespace: clitest.Namespace, Name: "nightly"}
+	if err := c.Get(t.Context(), key, &b); err != nil {
+		t.Fatal(err)
+	}
+	b.Spec.AcknowledgedUntil = date
+	if err := c.Update(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestHistory(t *testing.T) {
 	for name, c := range map[string]struct {
 		month  month
 		digest func(int) string
+		until  string
 		code   int
 	}{
-		"slower":           {month{nights: 20, slower: 13}, same, exit.Unexpected},
-		"steady":           {month{nights: 20}, same, exit.OK},
-		"too-few":          {month{nights: 5}, same, exit.Undecided},
-		"another-workload": {month{nights: 20, slower: 6}, func(n int) string { return fmt.Sprint(n >= 6) }, exit.OK},
+		"slower":           {month{nights: 20, slower: 13}, same, "2026-03-01", exit.Unexpected},
+		"acknowledged":     {month{nights: 20, slower: 13}, same, "2026-03-14", exit.OK},
+		"steady":           {month{nights: 20}, same, "", exit.OK},
+		"too-few":          {month{nights: 5}, same, "", exit.Undecided},
+		"another-workload": {month{nights: 20, slower: 6}, func(n int) string { return fmt.Sprint(n >= 6) }, "", exit.OK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := execute(t, c.month.cluster(t, 20, c.digest), "nightly")
+			got := execute(t, acknowledging(t, c.month.cluster(t, 20, c.digest), c.until), "nightly")
 			if got.Code() != c.code {
 				t.Errorf("exit code %d, want %d: %v", got.Code(), c.code, got.Err)
 			}
 			clitest.Golden(t, name+".txt", got.Stdout, *update)
+		})
+	}
+}
+
+func TestOutputsForPipelines(t *testing.T) {
+	slower := month{nights: 20, slower: 13}
+	two := func(n int) string { return fmt.Sprint(n >= 18) }
+	for name, c := range map[string]struct {
+		digest      func(int) string
+		until, line string
+		code        int
+	}{
+		"nights.benchstat":                       {same, "", "nightly -o benchstat", exit.OK},
+		"nights-with-another-workload.benchstat": {two, "", "nightly -o benchstat --metric bandwidth", exit.OK},
+		"slower.xml":                             {same, "", "nightly -o junit", exit.Unexpected},
+		"acknowledged.xml":                       {same, "2026-03-14", "nightly -o junit", exit.OK},
+		"too-few.xml":                            {two, "", "nightly -o junit", exit.Undecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := execute(t, acknowledging(t, slower.cluster(t, 20, c.digest), c.until), c.line)
+			if got.Code() != c.code {
+				t.Errorf("exit code %d, want %d: %v", got.Code(), c.code, got.Err)
+			}
+			clitest.Golden(t, name, got.Stdout, *update)
 		})
 	}
 }
@@ -155,6 +197,20 @@ func TestNightsInAFile(t *testing.T) {
 	}
 	if c := all[0].Changes; len(c) != 1 || !isFound(c[0]) {
 		t.Errorf("%+v", c)
+	}
+}
+
+// An export has the history, also after the cluster has lost it.
+func TestNightsInAnExport(t *testing.T) {
+	full := month{nights: 30, slower: 22}.cluster(t, 30, same)
+	file := filepath.Join(t.TempDir(), "export.yaml")
+	if got := clitest.Execute(t, results.NewExportCommand(clitest.Connecting(full)), "cephbenchmark/nightly --to "+file, ""); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	want := execute(t, full, "nightly -o json")
+	got := execute(t, month{nights: 2}.cluster(t, 2, same), "nightly -o json -f "+file)
+	if got.Stdout != want.Stdout || got.Code() != exit.Unexpected {
+		t.Errorf("%v\n%s\nwant\n%s", got.Err, got.Stdout, want.Stdout)
 	}
 }
 

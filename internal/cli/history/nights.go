@@ -6,12 +6,11 @@ import (
 	"io"
 	"os"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
@@ -22,26 +21,22 @@ import (
 // which may not be among them yet.
 func inCluster(ctx context.Context, c client.Reader, b *v1alpha1.CephBenchmark) ([]history.Night, error) {
 	runs, err := results.Runs(ctx, c, b)
-	if err != nil || b.Status.History == nil {
+	if err != nil {
+		return nil, err
+	}
+	cm, err := results.HistoryOf(ctx, c, b)
+	if err != nil || cm == nil { // Somebody deleted it. The operator makes another one after the next run.
 		return history.Of(runs), err
 	}
-	var cm corev1.ConfigMap
-	err = c.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: b.Status.History.Results}, &cm)
-	if apierrors.IsNotFound(err) { // Somebody deleted it. The operator makes another one after the next run.
-		return history.Of(runs), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the history: %w", err)
-	}
-	kept, err := history.FromConfigMap(b, &cm)
+	kept, err := history.FromConfigMap(b, cm)
 	if err != nil {
 		return nil, err
 	}
 	return history.Merge(kept, history.Of(runs))
 }
 
-// read reads files that writeNights wrote.
-func read(files []string) (nights []history.Night, err error) {
+// read reads files that writeNights or "export" wrote.
+func read(ctx context.Context, files []string) (nights []history.Night, err error) {
 	for _, path := range files {
 		file, err := os.Open(path)
 		if err != nil {
@@ -50,11 +45,28 @@ func read(files []string) (nights []history.Night, err error) {
 		some, err := history.Decode(file)
 		_ = file.Close() // It was only read.
 		if err != nil {
-			return nil, exit.UsageErrorf("-f: reading %s: %w", path, err)
+			exported, exportErr := exported(ctx, path)
+			if exportErr != nil {
+				return nil, exit.UsageErrorf("-f: reading %s: %w; it is no export either: %w", path, err, exportErr)
+			}
+			some = exported
 		}
 		nights = append(nights, some...)
 	}
 	return nights, nil
+}
+
+// exported returns the nights of the benchmark in a file that "export" wrote.
+func exported(ctx context.Context, path string) ([]history.Night, error) {
+	reader, found, err := manifest.Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := found.(*v1alpha1.CephBenchmark)
+	if !ok {
+		return nil, fmt.Errorf("got a %T", found)
+	}
+	return inCluster(ctx, reader, b)
 }
 
 func writeNights(w io.Writer, path string, nights []history.Night) error {

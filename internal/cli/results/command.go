@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/pipeline"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 )
@@ -52,7 +54,7 @@ func NewCommand(connect object.Connect) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "csv")
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "csv", "benchstat", "junit")
 	flags.Int32Var(&o.run, "run", 0, "show only the run with this number")
 	flags.StringVar(&o.runID, "run-id", "", "show results of an earlier runID, instead of the one in status")
 	flags.StringVar(&o.series, "series", "", "show a phase over time, as CSV")
@@ -65,6 +67,8 @@ func (o *options) check(hasRun, hasOutput bool) error {
 		return exit.UsageErrorf("--run %d: runs are counted from 1", o.run)
 	case o.series != "" && hasOutput && o.output != "csv":
 		return exit.UsageErrorf("--series is written as CSV: use -o csv")
+	case o.output == "junit" && (hasRun || o.runID != ""):
+		return exit.UsageErrorf("-o junit has the expectations, which all runs of the latest run ID together meet or miss: leave out --run and --run-id")
 	}
 	return nil
 }
@@ -84,6 +88,9 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 	if benchmark.Spec.Diagnosis != nil {
 		return o.showDiagnosis(benchmark, w)
 	}
+	if o.output == "junit" {
+		return writeGate(w, benchmark)
+	}
 	f, err := o.find(ctx, reader, benchmark)
 	if err != nil {
 		return err
@@ -91,6 +98,8 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 	switch {
 	case o.series != "":
 		return writeSeries(w, f, v1alpha1.PhaseName(o.series))
+	case o.output == "benchstat":
+		return pipeline.Benchstat(terminal.ForFile(w), measurements(f.runs))
 	case o.output == "json" || o.output == "yaml":
 		return terminal.WriteData(w, o.output, f.runs)
 	case o.output == "csv":
@@ -103,8 +112,8 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 func (o *options) showDiagnosis(b *v1alpha1.CephBenchmark, w io.Writer) error {
 	ready := object.StateOf(b).Ready()
 	switch {
-	case o.run > 0 || o.runID != "" || o.series != "" || o.output == "csv":
-		return exit.UsageErrorf("--run, --run-id, --series and -o csv are for figures, but %s is a diagnosis", b.Name)
+	case o.run > 0 || o.runID != "" || o.series != "" || slices.Contains([]string{"csv", "benchstat", "junit"}, o.output):
+		return exit.UsageErrorf("--run, --run-id, --series and -o csv, benchstat or junit are for figures, but %s is a diagnosis", b.Name)
 	case b.Status.Diagnosis == nil:
 		return fmt.Errorf("diagnosis %s has no findings yet: %s: %s", b.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
 	case o.output == "json" || o.output == "yaml":
@@ -115,8 +124,8 @@ func (o *options) showDiagnosis(b *v1alpha1.CephBenchmark, w io.Writer) error {
 
 // showSweep shows the results of a sweep: for all its trials together, and for each.
 func (o *options) showSweep(s *v1alpha1.CephTuningSweep, w io.Writer) error {
-	if o.run > 0 || o.runID != "" || o.series != "" {
-		return exit.UsageErrorf("--run, --run-id and --series are for a benchmark, but %s is a sweep: \"kubectl cephtune list -n %s\" shows its benchmarks", s.Name, s.Namespace)
+	if o.run > 0 || o.runID != "" || o.series != "" || o.output == "benchstat" || o.output == "junit" {
+		return exit.UsageErrorf("--run, --run-id, --series and -o benchstat or junit are for a benchmark, but %s is a sweep: \"kubectl cephtune list -n %s\" shows its benchmarks", s.Name, s.Namespace)
 	}
 	ready := object.StateOf(s).Ready()
 	if len(s.Status.Configurations) == 0 && ready.Reason != v1alpha1.ReasonPlanned {

@@ -66,7 +66,7 @@ func documents(ctx context.Context, connect object.Connect, kind object.Kind, na
 	return text.Bytes(), nil
 }
 
-// partsOf returns the full results of a benchmark's kept executions, or the benchmarks and sessions of a
+// partsOf returns the full results of a benchmark's kept executions and its history, or the benchmarks and sessions of a
 // sweep.
 func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
 	var parts []client.Object
@@ -93,6 +93,13 @@ func partsOf(ctx context.Context, c client.Client, found client.Object) ([]clien
 		}
 		for i := range kept {
 			parts = append(parts, &kept[i])
+		}
+		nights, err := HistoryOf(ctx, c, found)
+		if err != nil {
+			return nil, err
+		}
+		if nights != nil {
+			parts = append(parts, nights)
 		}
 	}
 	return parts, nil

@@ -119,6 +119,18 @@ func KeptExecutions(ctx context.Context, reader client.Reader, benchmark *v1alph
 	return listMaps(ctx, reader, benchmark, archive.Labels(benchmark.Name))
 }
 
+// HistoryOf returns the ConfigMap with the nights that status records; nil without one.
+func HistoryOf(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) (*corev1.ConfigMap, error) {
+	if benchmark.Status.History == nil {
+		return nil, nil //nolint:nilnil // Documented above.
+	}
+	maps, err := listMaps(ctx, reader, benchmark, archive.HistoryLabels(benchmark.Name))
+	if i := slices.IndexFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Name == benchmark.Status.History.Results }); i >= 0 {
+		return &maps[i], nil
+	}
+	return nil, err
+}
+
 // Read reads a benchmark's runs in ConfigMaps, sorted by number. It leaves out a ConfigMap of the execution in status that
 // status does not record: another user has written it. If status records other results than a ConfigMap has, the
 // run is invalid.

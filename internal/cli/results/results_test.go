@@ -190,10 +190,39 @@ func TestGolden(t *testing.T) {
 		Number: 1, State: v1alpha1.RunFailed, Reason: "client 0: ToolFailed: rados ended with 1", StartTime: clitest.Morning(0), EndTime: clitest.Morning(1),
 		Phases: []archive.Phase{{Name: "write-4m", Clients: []task.Report{{Status: task.Status{ID: "t", State: task.Failed}, Output: "error"}}}},
 	}
+	gate := nightly()
+	gate.Spec.RunID, gate.Status.Verdict, gate.Status.Summary = "2", v1alpha1.BenchmarkFailed, "Failed: randrw-4k LatencyP99 is 4.02ms, at most 3ms."
+	at := func(phase v1alpha1.PhaseName, metric v1alpha1.Metric) v1alpha1.MetricReference {
+		return v1alpha1.MetricReference{Phase: phase, Metric: metric}
+	}
+	gate.Spec.Expectations = []v1alpha1.Expectation{
+		{MetricReference: at("write-4m", v1alpha1.MetricBandwidth), AtLeast: "400Mi"},
+		{MetricReference: at("randrw-4k", v1alpha1.MetricLatencyP99), AtMost: "3ms"},
+		{MetricReference: at("randrw-4k", v1alpha1.MetricIOPS), MaximumRegression: "10%", Reference: "reference"},
+	}
+	gate.Status.Expectations = []v1alpha1.ExpectationResult{
+		{MetricReference: at("write-4m", v1alpha1.MetricBandwidth), Outcome: v1alpha1.ExpectationMet, Value: "432013312"},
+		{MetricReference: at("randrw-4k", v1alpha1.MetricLatencyP99), Outcome: v1alpha1.ExpectationMissed, Value: "0.00402"},
+		{MetricReference: at("randrw-4k", v1alpha1.MetricIOPS), Outcome: v1alpha1.ExpectationUnknown},
+	}
+	gate.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}}
+	broken, unfinished := gate.DeepCopy(), gate.DeepCopy()
+	broken.Status.Expectations, broken.Status.Summary, broken.Status.Conditions = nil, "", []metav1.Condition{
+		{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue},
+		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonClientsLost, Message: "The clients' <Job> is gone."},
+	}
+	unfinished.Status.Conditions = nil
 	for name, c := range map[string]struct {
 		reader client.WithWatch
 		line   string
 	}{
+		"benchstat":                  {three(nightly()), "nightly -o benchstat"},
+		"error no valid run":         {world(t, nightly(), failed), "nightly -o benchstat"},
+		"junit":                      {world(t, gate), "nightly -o junit"},
+		"junit of a failed run":      {world(t, broken), "nightly -o junit"},
+		"error no verdict yet":       {world(t, unfinished), "nightly -o junit"},
+		"usage no expectations":      {three(nightly()), "nightly -o junit"},
+		"usage one run of a gate":    {three(nightly()), "nightly -o junit --run 1"},
 		"table":                      {three(nightly()), "nightly"},
 		"table of one run":           {three(nightly()), "nightly --run 2"},
 		"table while it runs":        {three(running), "nightly"},

@@ -76,9 +76,9 @@ func statementOf(s *v1alpha1.CephTuningSweep, b *v1alpha1.CephBenchmark) (signat
 }
 
 // SpecDigest identifies what runID fixes in a spec. The other fields do not affect figures, so users may change
-// them: suspend, failOn, historyLimit and rawOutput.
+// them: suspend, failOn, historyLimit, rawOutput and acknowledgedUntil.
 func SpecDigest(spec v1alpha1.CephBenchmarkSpec) (string, error) {
-	spec.Suspend, spec.FailOn, spec.HistoryLimit, spec.RawOutput = false, nil, 0, ""
+	spec.Suspend, spec.FailOn, spec.HistoryLimit, spec.RawOutput, spec.AcknowledgedUntil = false, nil, 0, "", ""
 	return signature.Digest(spec)
 }
 
