@@ -117,7 +117,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	latest := executions[len(executions)-1]
 	days := byDay(executions)
 	if len(days) >= ReferenceDays {
-		contrast, err := stats.NewDayLogRatio(days, values, growth(executions, c.Now))
+		contrast, err := stats.NewDayLogRatio(days, values, Growth(executions[0].start, latest.start, c.Now))
 		return ratio{contrast: contrast, days: len(days), start: latest.start}, err
 	}
 	if len(latest.values) < MinimumRuns {
@@ -128,12 +128,11 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	return ratio{contrast: contrast, days: len(days), start: latest.start}, err
 }
 
-// growth returns the factor by which the variance of a new day exceeds that between the days of a reference. Days
+// Growth returns the factor by which the variance of a new day exceeds that between the days of a reference. Days
 // that follow each other resemble each other more than days that are far apart. So the variance grows once the age
 // of the reference, from the middle of its days, exceeds its span, the time between its first and its last day:
-// by 2 for each further span. The executions must be in chronological order.
-func growth(executions []execution, now time.Time) float64 {
-	first, last := executions[0].start, executions[len(executions)-1].start
+// by 2 for each further span. If now is zero, it does not grow.
+func Growth(first, last, now time.Time) float64 {
 	span := last.Sub(first)
 	if now.IsZero() || span <= 0 {
 		return 1
