@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/list"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/sentinel"
 	"github.com/cephtune/cephtune/internal/cli/start"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/watch"
@@ -98,6 +99,7 @@ func NewRoot(name string) *cobra.Command {
 		func(c *kube.Connection) *cobra.Command { return results.NewExportCommand(c.Connect) },
 		func(c *kube.Connection) *cobra.Command { return compare.NewCommand(c.Connect) },
 		func(c *kube.Connection) *cobra.Command { return history.NewCommand(c.Connect) },
+		func(c *kube.Connection) *cobra.Command { return sentinel.NewCommand(c.Connect, pace, time.Now) },
 		func(c *kube.Connection) *cobra.Command { return control.NewCancelCommand(c.Connect, pace) },
 		func(c *kube.Connection) *cobra.Command { return control.NewSuspendCommand(c.Connect, pace) },
 		func(c *kube.Connection) *cobra.Command { return control.NewResumeCommand(c.Connect) },

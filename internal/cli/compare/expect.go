@@ -48,6 +48,16 @@ func kindNames() []string {
 	return names
 }
 
+// Sort marks the lines that are of some kinds of differences, by the names that --expect-difference accepts. It also returns the
+// names of which there is no line.
+func Sort(lines, names []string) (found []difference.Difference, missing []string, err error) {
+	expect, err := expectations(names, nil)
+	if err == nil {
+		found, missing = difference.Sort(lines, expect)
+	}
+	return found, missing, err
+}
+
 // expectations parses --expect-difference (names of kinds) and --expect (beginnings of lines).
 func expectations(names, beginnings []string) ([]expectation, error) {
 	var all []expectation

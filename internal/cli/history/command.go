@@ -3,7 +3,6 @@ package history
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -19,9 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/history"
 )
-
-// timeout bounds all requests together; --request-timeout bounds each request.
-const timeout = 2 * time.Minute
 
 type options struct {
 	files  []string
@@ -39,18 +35,13 @@ func NewCommand(connect object.Connect) *cobra.Command {
 		Long:              help.Long("history"),
 		Example:           help.Examples("history"),
 		ValidArgsFunction: object.CompleteBenchmarks(connect, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, name, err := object.Parse(args)
+		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			name, err := NameOf(args)
 			if err != nil {
 				return err
 			}
-			if kind.Name == object.Sweep().Name {
-				return exit.UsageErrorf("a sweep has no history: name a CephBenchmark")
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
 			return o.show(ctx, connect, name, cmd.OutOrStdout())
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "jsonl", "benchstat", "junit")
@@ -58,6 +49,15 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	flags.StringVar(&o.metric, "metric", "", "bandwidth, iops, mean, p50, p95, p99 or p999, instead of each phase's main figure")
 	flags.StringVar(&o.to, "to", "", "file to write with -o jsonl, instead of standard output")
 	return cmd
+}
+
+// NameOf returns the name of the benchmark in arguments.
+func NameOf(args []string) (string, error) {
+	kind, name, err := object.Parse(args)
+	if err == nil && kind.Name == object.Sweep().Name {
+		return "", exit.UsageErrorf("a sweep has no history: name a CephBenchmark")
+	}
+	return name, err
 }
 
 func (o *options) show(ctx context.Context, connect object.Connect, name string, w io.Writer) error {
@@ -72,15 +72,7 @@ func (o *options) show(ctx context.Context, connect object.Connect, name string,
 	if err != nil {
 		return err
 	}
-	c, found, err := object.Open(ctx, connect, object.Benchmark(), name)
-	if err != nil {
-		return err
-	}
-	benchmark, ok := found.(*v1alpha1.CephBenchmark)
-	if !ok {
-		return fmt.Errorf("got a %T", found)
-	}
-	kept, err := inCluster(ctx, c, benchmark)
+	benchmark, kept, err := Open(ctx, connect, name)
 	if err != nil {
 		return err
 	}

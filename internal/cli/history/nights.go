@@ -11,11 +11,30 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/history"
 )
+
+// Open reads a benchmark and its nights.
+func Open(ctx context.Context, connect object.Connect, name string) (*v1alpha1.CephBenchmark, []history.Night, error) {
+	c, found, err := object.Open(ctx, connect, object.Benchmark(), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nightsOf(ctx, c, found)
+}
+
+func nightsOf(ctx context.Context, reader client.Reader, found client.Object) (*v1alpha1.CephBenchmark, []history.Night, error) {
+	b, ok := found.(*v1alpha1.CephBenchmark)
+	if !ok {
+		return nil, nil, fmt.Errorf("got a %T", found)
+	}
+	nights, err := inCluster(ctx, reader, b)
+	return b, nights, err
+}
 
 // inCluster returns the nights that status records: those that the operator keeps, and that of the execution in status,
 // which may not be among them yet.
@@ -62,11 +81,8 @@ func exported(ctx context.Context, path string) ([]history.Night, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, ok := found.(*v1alpha1.CephBenchmark)
-	if !ok {
-		return nil, fmt.Errorf("got a %T", found)
-	}
-	return inCluster(ctx, reader, b)
+	_, nights, err := nightsOf(ctx, reader, found)
+	return nights, err
 }
 
 func writeNights(w io.Writer, path string, nights []history.Night) error {
