@@ -35,6 +35,16 @@ type Series struct {
 	Regressed bool     `json:"regressed"`
 	Changes   []Change `json:"changes,omitempty"`
 	Trends    []Trend  `json:"trends,omitempty"`
+	// often says that a date may have several nights.
+	often bool
+}
+
+// Date names a night: by its date, or by its time if a date may have several nights.
+func (s Series) Date(t time.Time) string {
+	if s.often {
+		return t.UTC().Format("2006-01-02 15:04Z")
+	}
+	return t.Format(time.DateOnly)
 }
 
 // Change is a change point.
@@ -141,6 +151,9 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night, 
 	slices.Reverse(same)
 	slices.Reverse(values)
 	s.Nights, s.First, s.Last = len(same), same[0].Time, same[len(same)-1].Time
+	for i := range same[1:] {
+		s.often = s.often || same[i].Time.Format(time.DateOnly) == same[i+1].Time.Format(time.DateOnly)
+	}
 	found, err := changepoint.Find(values)
 	if errors.Is(err, changepoint.ErrTooFew) {
 		s.TooFew = err.Error()
@@ -155,7 +168,7 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night, 
 			Since: same[p.Since].Time, First: same[p.First].Time, Last: same[p.Last].Time,
 			Ratio: p.Ratio, Low: p.Low, High: p.High, Worse: p.Ratio > 1 == metric.LowerIsBetter(),
 		}
-		c.Text = fmt.Sprintf("%s since %s", size(c.Worse, p.Ratio, p.Low, p.High), c.Since.Format(time.DateOnly))
+		c.Text = fmt.Sprintf("%s since %s", size(c.Worse, p.Ratio, p.Low, p.High), s.Date(c.Since))
 		regressed := c.Worse && (c.Low > 1) == (c.High > 1)
 		if c.Acknowledged = regressed && c.First.Before(acknowledgedBefore); c.Acknowledged {
 			c.Text += ", acknowledged"
@@ -165,7 +178,7 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night, 
 	}
 	for _, t := range found.Trends {
 		one := Trend{First: same[t.First].Time, Last: same[t.Last].Time, Ratio: t.Ratio, Worse: t.Ratio > 1 == metric.LowerIsBetter()}
-		one.Text = fmt.Sprintf("%s %s steadily, from %s to %s", word(one.Worse), percent(t.Ratio), one.First.Format(time.DateOnly), one.Last.Format(time.DateOnly))
+		one.Text = fmt.Sprintf("%s %s steadily, from %s to %s", word(one.Worse), percent(t.Ratio), s.Date(one.First), s.Date(one.Last))
 		s.Trends = append(s.Trends, one)
 	}
 	return s, nil

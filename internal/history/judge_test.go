@@ -1,6 +1,13 @@
 package history
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
 
 func TestSizesInWords(t *testing.T) {
 	for want, ratios := range map[string][3]float64{
@@ -10,6 +17,38 @@ func TestSizesInWords(t *testing.T) {
 	} {
 		if got := size(true, ratios[0], ratios[1], ratios[2]); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestNightsOfTheLab judges runs of the lab, one every two minutes. After the eighth, each operation of OSDs was delayed by 4 ms
+// (osd_debug_inject_dispatch_delay_duration and _probability). The change needs five nights.
+func TestNightsOfTheLab(t *testing.T) {
+	file, err := os.Open("testdata/lab-ceph-20.2.4.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	nights, err := Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases := []v1alpha1.Phase{{Name: "write-4k", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite}}}
+	for count, want := range map[int]string{
+		12: "no known change for the worse in 12 nights from 2026-12-02 18:20Z to",
+		13: "write-4k IOPS is worse by 85 % (82–87 %) since 2026-12-02 18:36Z; the first such night is one of 2026-12-02 18:36Z to 2026-12-02 18:36Z (90 %)",
+		14: "write-4k IOPS is worse by 85 % (83–87 %) since 2026-12-02 18:36Z",
+	} {
+		all, err := Judge(phases, nights[:count], "", time.Time{})
+		if err != nil || len(all) != 1 || !strings.Contains(all[0].Sentence(), want) {
+			t.Fatalf("%d nights: %v, %+v", count, err, all)
+		}
+		if count < 13 {
+			continue
+		}
+		differences := all[0].Changes[0].Differences
+		if len(differences) != 2 || !strings.Contains(differences[0], "osd_debug_inject_dispatch_delay_duration") {
+			t.Errorf("%d nights: %q", count, differences)
 		}
 	}
 }

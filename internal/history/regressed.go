@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -47,7 +46,7 @@ func (s Series) Name() string { return fmt.Sprintf("%s %s", s.Phase, s.Metric) }
 
 // nights says on which nights an answer rests.
 func (s Series) nights() string {
-	return fmt.Sprintf("%d nights from %s to %s", s.Nights, s.First.Format(time.DateOnly), s.Last.Format(time.DateOnly))
+	return fmt.Sprintf("%d nights from %s to %s", s.Nights, s.Date(s.First), s.Date(s.Last))
 }
 
 // reason returns the reason that the condition would have if the series were the only one.
@@ -86,5 +85,5 @@ func (s Series) Sentence() string {
 func (s Series) latest() string {
 	c := s.Changes[len(s.Changes)-1]
 	return fmt.Sprintf(" is %s; the first such night is one of %s to %s (90 %%), by %s",
-		c.Text, c.First.Format(time.DateOnly), c.Last.Format(time.DateOnly), s.nights())
+		c.Text, s.Date(c.First), s.Date(c.Last), s.nights())
 }

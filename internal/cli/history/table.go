@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/history"
@@ -42,7 +41,7 @@ func writeDetails(out *strings.Builder, s history.Series) {
 	}
 	for _, c := range s.Changes {
 		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), c.Text)
-		terminal.Append(out, "  The first such night is one of %s to %s (90 %%).\n", c.First.Format(time.DateOnly), c.Last.Format(time.DateOnly))
+		terminal.Append(out, "  The first such night is one of %s to %s (90 %%).\n", s.Date(c.First), s.Date(c.Last))
 		if len(c.Differences) == 0 {
 			terminal.Append(out, "  Nothing that is recorded differs between the environments before and after.\n")
 			continue
