@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
@@ -49,6 +51,28 @@ func TestNightsOfTheLab(t *testing.T) {
 		differences := all[0].Changes[0].Differences
 		if len(differences) != 2 || !strings.Contains(differences[0], "osd_debug_inject_dispatch_delay_duration") {
 			t.Errorf("%d nights: %q", count, differences)
+		}
+	}
+}
+
+// TestMainMetric checks that a phase at a rate is judged by its latency, because its operations per second are those offered.
+func TestMainMetric(t *testing.T) {
+	free := &v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, BlockSize: resource.MustParse("4Ki")}
+	rate := free.DeepCopy()
+	rate.RateIOPS = new(int64(1000))
+	iops := Figure{Phase: "p", Metric: v1alpha1.MetricIOPS}
+	p99 := Figure{Phase: "p", Metric: v1alpha1.MetricLatencyP99}
+	for name, test := range map[string]struct {
+		fio     *v1alpha1.Fio
+		figures []Figure
+		want    v1alpha1.Metric
+	}{
+		"at a rate":           {rate, []Figure{iops, p99}, v1alpha1.MetricLatencyP99},
+		"at too high a rate":  {rate, []Figure{iops}, v1alpha1.MetricIOPS},
+		"as fast as possible": {free, []Figure{iops, p99}, v1alpha1.MetricIOPS},
+	} {
+		if got := mainMetric(&v1alpha1.Phase{Name: "p", Fio: test.fio}, Night{Figures: test.figures}); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

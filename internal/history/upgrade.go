@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/stats"
@@ -86,7 +85,7 @@ func (u Upgrade) Differences() []string {
 	return differences(u.Before[len(u.Before)-1], u.After[0])
 }
 
-// Shifts compares a figure of each phase: the p99 of a phase at a rate, and the main figure of another.
+// Shifts compares the main figure of each phase.
 // Without a night after, it compares a night that is like those before: the interval then says what will go unseen.
 func (u Upgrade) Shifts(phases []v1alpha1.Phase) ([]Shift, error) {
 	shifts, contrasts := []Shift{}, []stats.Contrast{}
@@ -94,9 +93,6 @@ func (u Upgrade) Shifts(phases []v1alpha1.Phase) ([]Shift, error) {
 	night := append(slices.Clone(u.After), last)[0]
 	for i := range phases {
 		phase, wanted := phases[i].Name, mainMetric(&phases[i], last)
-		if traits := engine.TraitsOf(&phases[i]); traits.OfferedIOPS+traits.OfferedBytesPerSecond > 0 {
-			wanted = v1alpha1.MetricLatencyP99
-		}
 		was, had := last.figureIn(phase, wanted)
 		now, has := night.figureIn(phase, wanted)
 		if !had && !has {
