@@ -406,7 +406,7 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Diagnosis *DiagnosisResult `json:"diagnosis,omitempty"`
 
-	// runs are the runs of observedRunID so far, in order.
+	// runs are the runs of observedRunID so far, in order. A diagnosis that has ended is one run.
 	// +optional
 	// +listType=map
 	// +listMapKey=number

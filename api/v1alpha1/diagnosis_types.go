@@ -123,6 +123,13 @@ type DiagnosisResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Findings []Finding `json:"findings,omitempty"`
 
+	// checked are the codes of the causes that could be looked for. Those without a finding were not found.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=32
+	Checked []string `json:"checked,omitempty"`
+
 	// unchecked lists what could not be checked, and why.
 	// +optional
 	// +listType=atomic

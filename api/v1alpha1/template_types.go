@@ -122,10 +122,9 @@ type BenchmarkTemplate struct {
 
 	// initialState is the state of the data at the start of each run. Keep leaves it as the
 	// previous run left it. Fresh removes it and prefills it again. Rollback rolls RBD images that
-	// phases overwrite back to a snapshot of their prefilled state. None of that is measured. In a
-	// CephTuningSweep with Keep, the runs of a block share prefilled data if they can: see
-	// status.plan.datasetPer. With Fresh or Rollback, each run of a
-	// sweep prefills its own data.
+	// phases overwrite back to a snapshot of their prefilled state; a CephTuningSweep refuses it. None of that
+	// is measured. In a CephTuningSweep with Keep, the runs of a block share prefilled data if they can: see
+	// status.plan.datasetPer. With Fresh, each run of a sweep prefills its own data.
 	// +optional
 	// +kubebuilder:default=Keep
 	InitialState InitialState `json:"initialState,omitempty"`

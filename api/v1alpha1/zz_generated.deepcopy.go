@@ -892,6 +892,11 @@ func (in *DiagnosisResult) DeepCopyInto(out *DiagnosisResult) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Checked != nil {
+		in, out := &in.Checked, &out.Checked
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Unchecked != nil {
 		in, out := &in.Unchecked, &out.Unchecked
 		*out = make([]string, len(*in))

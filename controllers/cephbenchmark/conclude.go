@@ -174,7 +174,7 @@ func (r *Reconciler) keepResults(ctx context.Context, seen pass) (reconcile.Wait
 	if err != nil {
 		return "", err
 	}
-	if hasEnded(seen.benchmark.Status) {
+	if hasEnded(seen.benchmark.Status) && !seen.diagnoses() {
 		nights, kept, err := store.History(ctx, signed)
 		if err != nil {
 			return "", err

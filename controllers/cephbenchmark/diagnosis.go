@@ -86,7 +86,7 @@ func watchDiagnosed(seen facts) (plan, bool) {
 func concludeDiagnosis(seen facts) (plan, bool) {
 	p := plan{Step: stepDiagnose, Outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: "Judging what was seen."}}
 	return p.AtMost(concludeWithin, "diagnosis", kstatus.Outcome{
-		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("Ceph could not be asked within %v.", concludeWithin),
+		Reason: v1alpha1.ReasonClusterUnreachable, Message: fmt.Sprintf("Ceph could not be asked, or the findings not written, within %v.", concludeWithin),
 	}), seen.watching()
 }
 
@@ -118,7 +118,7 @@ func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (eff
 	if err != nil {
 		return effect{}, err
 	}
-	symptoms, done := diagnosis.Facts{}, now()
+	symptoms, windows, done := diagnosis.Facts{}, []diagnosis.Window(nil), now()
 	if seen.watching() {
 		connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 		if err != nil {
@@ -141,13 +141,25 @@ func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (eff
 	case wrong != "":
 		symptoms.Unread = append(slices.Clip(symptoms.Unread), "Layers were not measured: "+wrong)
 	case seen.measuresLayers():
-		if symptoms.Layers, err = seen.concluded(1).Layers(ctx, reporters(seen.runners)); err != nil {
+		if windows, err = seen.concluded(1).Windows(ctx, reporters(seen.runners)); err != nil {
 			return effect{}, err
 		}
+		symptoms.Layers = diagnosis.Layers(int(seen.spec.Diagnosis.Layers.Copies), windows)
 	}
-	found := diagnosis.Judge(symptoms)
+	execution := conclusion.Execution{Now: seen.now, Spec: seen.spec, Detail: seen.target().Detail()}
+	run, err := execution.DiagnosisRun(seen.memory.watchedSince, diagnosis.Judge(symptoms), windows)
+	if err != nil {
+		return effect{}, err
+	}
+	stored, run, err := r.results(seen).Write(ctx, run)
+	if err != nil {
+		return effect{}, err
+	}
 	done.Outcome = cleaningUp()
-	done.Edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Diagnosed(s, seen.now, found, environment) }
+	done.Edit = func(s *v1alpha1.CephBenchmarkStatus) {
+		conclusion.SetRun(s, stored.Entry(run))
+		conclusion.Diagnosed(s, seen.now, run.Diagnosis.Result, environment)
+	}
 	return done, nil
 }
 
@@ -188,7 +200,7 @@ func (r *Reconciler) countOSDs(ctx context.Context, seen pass, id string) error 
 func (r *Reconciler) symptoms(ctx context.Context, connection ceph.Connection, seen facts) diagnosis.Facts {
 	s := seen.Survey
 	f := diagnosis.Facts{
-		Namespace: seen.benchmark.Namespace, Pool: string(seen.spec.Diagnosis.Pool),
+		Namespace: seen.benchmark.Namespace, Pool: string(seen.spec.Diagnosis.Pool), LayersAsked: seen.measuresLayers(),
 		OSDMap: s.OSDMap, OSDs: s.OSDs, PGs: s.PGs, Versions: s.Versions, Config: s.Config, Statuses: seen.watched(),
 		Latencies: seen.OSDLatencies(seen.memory.watchedSince, seen.now),
 		Work:      slowosd.Typical(seen.OSDIO(), seen.memory.watchedSince, seen.now),

@@ -2,14 +2,17 @@ package cephbenchmark
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
@@ -152,8 +155,32 @@ func aDiagnosisAgain(w *world) {
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
 	w.watch(b)
 	w.until(b, "diagnosed again", func() bool { return b.Status.ObservedRunID == "2" && isTrue(b, v1alpha1.ConditionReady) })
+	w.wantArchived(b, map[v1alpha1.RunID][]string{"1": before, "2": codesOf(b)})
 	if after := codesOf(b); !slices.Contains(before, "SlowOperations") || slices.Contains(after, "SlowOperations") {
 		w.t.Errorf("first %v, then %v", before, after)
+	}
+}
+
+// wantArchived checks that the results of each run ID have these findings.
+func (w *world) wantArchived(b *v1alpha1.CephBenchmark, want map[v1alpha1.RunID][]string) {
+	w.t.Helper()
+	var maps corev1.ConfigMapList
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.MatchingLabels(archive.Labels(b.Name))); err != nil {
+		w.t.Fatal(err)
+	}
+	got := map[v1alpha1.RunID][]string{}
+	for i := range maps.Items {
+		run, err := archive.Of(b, &maps.Items[i])
+		if err != nil || run.Diagnosis == nil || len(run.Environment) == 0 {
+			w.t.Fatalf("%+v, %v", run, err)
+		}
+		got[run.RunID] = nil
+		for _, f := range run.Diagnosis.Result.Findings {
+			got[run.RunID] = append(got[run.RunID], f.Code)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		w.t.Errorf("archived %v, want %v", got, want)
 	}
 }
 

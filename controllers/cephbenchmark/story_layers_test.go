@@ -152,7 +152,7 @@ func aLayeredDiagnosis(w *world) {
 			w.t.Errorf("pools %+v of %q: want one with three copies and one with one, which are gone", f.asked, f.owner)
 		}
 	})
-	if len(b.Status.Runs) > 0 || b.Status.Progress.TotalRuns != 0 || len(w.ceph.Calls("OSDCounters")) != 1+15+1 {
+	if len(b.Status.Runs) != 1 || b.Status.Runs[0].State != v1alpha1.RunValid || b.Status.Progress.TotalRuns != 0 || len(w.ceph.Calls("OSDCounters")) != 1+15+1 {
 		w.t.Errorf("%d readings, %+v", len(w.ceph.Calls("OSDCounters")), b.Status)
 	}
 	w.wantOneCopyInItsOwnPool()
@@ -245,6 +245,9 @@ func aLayeredDiagnosisLosesItsClient(w *world) {
 	b := w.benchmark("b", oneLayeredDiagnosis)
 	w.watch(b)
 	w.inWindow(b, "-round-2")
+	if all := strings.Join(b.Status.Diagnosis.Unchecked, "\n"); strings.Contains(all, "diagnosis.layers does that") {
+		w.t.Errorf("layers are under way, and unchecked is %q", all)
+	}
 	w.deleteJob(b)
 	w.advanceToTheEnd(b)
 	w.withoutLayers(b, "Job of the clients")

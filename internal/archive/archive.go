@@ -56,6 +56,8 @@ type Run struct {
 	// RawOutput is the policy for keeping the engines' outputs.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
+	// Diagnosis is the outcome of a diagnosis, which is the only run of its execution and has no phases; nil otherwise.
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
 	// Background describes the background load, which runs from before the first phase until after the
 	// last phase. It is nil without a background load, or without a report about the load.
 	Background *Background `json:"background,omitempty"`
@@ -73,6 +75,14 @@ type Benchmark struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid"`
+}
+
+// Diagnosis holds what a diagnosis was asked and what it found.
+type Diagnosis struct {
+	Asked  v1alpha1.Diagnosis       `json:"asked"`
+	Result v1alpha1.DiagnosisResult `json:"result"`
+	// Windows has the loads from which layers were computed: the JSON form of a list of diagnosis.Window.
+	Windows json.RawMessage `json:"windows,omitempty"`
 }
 
 // Phase holds the results and circumstances of one phase of a run.

@@ -2,12 +2,15 @@ package conclusion
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -15,10 +18,9 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Layers reads what the client of a layered diagnosis did in each window, and returns where operations spent their time.
-func (s Execution) Layers(ctx context.Context, clients []Reporter) ([]v1alpha1.OperationTime, error) {
-	asked := s.Spec.Diagnosis.Layers
-	loads := diagnosis.Loads(asked)
+// Windows reads what the client of a layered diagnosis did in each window, and what OSDs counted.
+func (s Execution) Windows(ctx context.Context, clients []Reporter) ([]diagnosis.Window, error) {
+	loads := diagnosis.Loads(s.Spec.Diagnosis.Layers)
 	windows := make([]diagnosis.Window, len(loads))
 	for i, load := range loads {
 		next := workload.EndID(1)
@@ -30,7 +32,7 @@ func (s Execution) Layers(ctx context.Context, clients []Reporter) ([]v1alpha1.O
 			return nil, err
 		}
 	}
-	return diagnosis.Layers(int(asked.Copies), windows), nil
+	return windows, nil
 }
 
 // window returns what the client and OSDs did in a window. The counters of OSDs were read before its task, and before the
@@ -90,6 +92,20 @@ func (s Execution) osdsOf(target int) (osds []int) {
 	}
 	slices.Sort(osds)
 	return slices.Compact(osds)
+}
+
+// DiagnosisRun returns the run in which the outcome of a diagnosis is archived.
+func (s Execution) DiagnosisRun(began time.Time, found v1alpha1.DiagnosisResult, windows []diagnosis.Window) (Run, error) {
+	run := Run{Run: archive.Run{
+		SchemaVersion: archive.SchemaVersion, Number: 1, State: v1alpha1.RunValid, StartTime: began, EndTime: s.Now,
+		Diagnosis: &archive.Diagnosis{Asked: *s.Spec.Diagnosis, Result: found},
+	}}
+	var err, other error
+	run.Environment, err = json.Marshal(s.Detail)
+	if len(windows) > 0 {
+		run.Diagnosis.Windows, other = json.Marshal(windows)
+	}
+	return run, errors.Join(err, other)
 }
 
 // Diagnosed puts the outcome of a diagnosis into status, and sets the condition Complete.

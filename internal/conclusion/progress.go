@@ -47,7 +47,7 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 		progress.EstimatedCompletionTime = p.estimate(*s, ended)
 	}
 	if p.Diagnosis {
-		progress.Summary = "diagnosis"
+		progress.Summary, progress.CompletedRuns = "diagnosis", 0
 	}
 	if s.Headline != "" {
 		progress.Summary = strings.TrimPrefix(string(s.Verdict)+": "+s.Headline, ": ")

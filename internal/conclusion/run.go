@@ -205,7 +205,7 @@ func disturbedBy(p archive.Phase) quiescence.Kind {
 // has them.
 func (r Run) Kept() Run {
 	kept := Run{Invalid: r.Invalid, Run: archive.Run{
-		Number: r.Number, State: r.State, Reason: r.Reason, StartTime: r.StartTime, InitialState: r.InitialState,
+		Number: r.Number, State: r.State, Reason: r.Reason, StartTime: r.StartTime, InitialState: r.InitialState, Diagnosis: r.Diagnosis,
 	}}
 	for _, p := range r.Phases {
 		phase := archive.Phase{

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -170,12 +171,30 @@ func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	if err := checkPositive("candidate run", candidate); err != nil {
 		return Contrast{}, err
 	}
-	meanB, sdB := meanStdDev(logs(baseline))
-	meanC, sdC := meanStdDev(logs(candidate))
+	return welch(logs(baseline), logs(candidate)), nil
+}
+
+// WelchDifference returns the mean of b less that of a, and its two-sided confidence interval by Welch's method. It is
+// R: t.test(b, a). For fewer than two values of a side, the error wraps ErrTooFew. For a value that is not finite, it is a
+// *ValueError.
+func WelchDifference(a, b []float64, confidence float64) (float64, Bounds, error) {
+	if err := errors.Join(checkOpenUnit("confidence", confidence), checkFinite("value", a), checkFinite("value", b)); err != nil {
+		return 0, Bounds{}, err
+	}
+	if len(a) < 2 || len(b) < 2 {
+		return 0, Bounds{}, fmt.Errorf("difference: %w: %d and %d values, want 2 of each", ErrTooFew, len(a), len(b))
+	}
+	c := welch(a, b)
+	return c.LogRatio, c.LogInterval(confidence), nil
+}
+
+func welch(baseline, candidate []float64) Contrast {
+	meanB, sdB := meanStdDev(baseline)
+	meanC, sdC := meanStdDev(candidate)
 	nB, nC := float64(len(baseline)), float64(len(candidate))
 	out := Contrast{LogRatio: meanC - meanB, Runs: min(len(baseline), len(candidate))}
 	if out.Runs < 2 {
-		return out, nil
+		return out
 	}
 	varB, varC := sdB*sdB/nB, sdC*sdC/nC
 	out.StdDev = math.Hypot(sdB, sdC)
@@ -185,7 +204,7 @@ func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	if out.StdErr > 0 {
 		out.DF = (varB + varC) * (varB + varC) / (varB*varB/(nB-1) + varC*varC/(nC-1))
 	}
-	return out, nil
+	return out
 }
 
 // ratio is candidate ÷ baseline, or 0 for a contrast without runs.

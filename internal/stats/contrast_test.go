@@ -169,3 +169,18 @@ func TestCoverageOfRatioOfEstimates(t *testing.T) {
 		t.Errorf("coverage %.3f", share)
 	}
 }
+
+// By hand: the standard error is 0.95743, with 6.98 degrees of freedom, for which a table of t has 2.366.
+func TestWelchDifference(t *testing.T) {
+	a, b := []float64{10, 9, 11, 12}, []float64{12, 15, 11, 14, 13}
+	got, bounds, err := WelchDifference(a, b, 0.95)
+	if err != nil || got != 2.5 || math.Abs(bounds.Low-0.2348) > 5e-4 || math.Abs(bounds.High-4.7652) > 5e-4 {
+		t.Errorf("%v, %+v, %v", got, bounds, err)
+	}
+	if _, _, err := WelchDifference(a[:1], b, 0.95); !errors.Is(err, ErrTooFew) {
+		t.Errorf("one value: %v", err)
+	}
+	if _, _, err := WelchDifference(a, []float64{1, math.NaN()}, 0.95); err == nil {
+		t.Error("not a number, and no error")
+	}
+}

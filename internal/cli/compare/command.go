@@ -48,10 +48,10 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "compare A B",
-		Short:             "Compare two benchmarks, or two runs of one",
+		Short:             "Compare two benchmarks, two runs of one, or two diagnoses",
 		Long:              strings.Replace(help.Long("compare"), "{kinds}", kindsHelp(), 1),
 		Example:           help.Examples("compare"),
-		ValidArgsFunction: completion(connect),
+		ValidArgsFunction: Complete(connect),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
 				return err
@@ -102,8 +102,8 @@ func (o *options) read(args []string) error {
 	return nil
 }
 
-// completion completes the names of benchmarks, or of files if the typed word begins like a path.
-func completion(connect object.Connect) cobra.CompletionFunc {
+// Complete completes the names of benchmarks, or of files if the typed word begins like a path.
+func Complete(connect object.Connect) cobra.CompletionFunc {
 	benchmarks := object.CompleteBenchmarks(connect, 2)
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) < 2 && (strings.HasPrefix(typed, ".") || strings.HasPrefix(typed, "/")) {
@@ -162,6 +162,9 @@ func (o *options) run(ctx context.Context, source reader, out io.Writer) error {
 		if sides[i], err = source.find(ctx, arg, all); err != nil {
 			return err
 		}
+	}
+	if o.regression != nil && sides[0].diagnosis() != nil {
+		return exit.UsageErrorf("--max-regression is for figures, but %s is a diagnosis", sides[0].name)
 	}
 	found, err := compare(sides[0], sides[1], o.expect)
 	if err != nil {

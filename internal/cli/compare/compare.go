@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/stats"
@@ -19,7 +20,7 @@ type comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
 	// Comparable says that every environment was recorded, and that the differences are exactly the
-	// expected ones.
+	// expected ones. Of diagnoses, it says that pools and loads of layers are the same.
 	Comparable bool `json:"comparable"`
 	// Differences lists the differences between environments and between specifications.
 	Differences []difference.Difference `json:"differences"`
@@ -28,6 +29,9 @@ type comparison struct {
 	// Notes hold facts that readers of the figures must know.
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Ratio  `json:"figures"`
+	// Findings and Layers are those of diagnoses; Findings is nil for benchmarks, and Layers without layers that compare.
+	Findings []diagnosis.Change      `json:"findings,omitzero"`
+	Layers   []diagnosis.LayerChange `json:"layers,omitempty"`
 	// Regressions is nil without --max-regression.
 	Regressions []Judgement `json:"regressions,omitempty"`
 
@@ -64,6 +68,9 @@ type Ratio struct {
 
 // compare compares the environments, the specifications and the figures of two sides.
 func compare(a, b side, expect []expectation) (*comparison, error) {
+	if (a.diagnosis() == nil) != (b.diagnosis() == nil) {
+		return nil, exit.UsageErrorf("only one of %s and %s is a diagnosis", a.name, b.name)
+	}
 	c := &comparison{A: describe(a), B: describe(b), Differences: []difference.Difference{}, Figures: []Ratio{}}
 	texts, err := differences(a, b)
 	if err != nil {
@@ -71,6 +78,9 @@ func compare(a, b side, expect []expectation) (*comparison, error) {
 	}
 	found, missing := difference.Sort(texts, expect)
 	c.Differences, c.Missing = append(c.Differences, found...), missing
+	if a.diagnosis() != nil {
+		return c, c.diagnose(a, b)
+	}
 	c.ratios(a, b)
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		if part, ok := report.CurvesTogether([2]string{"A", "B"}, [2][]*archive.Run{a.runs, b.runs}, name); ok {
@@ -242,9 +252,7 @@ func values(figures []figure.Figure) []float64 {
 
 // note adds caveats for readers of the ratios.
 func (c *comparison) note(a, b side) {
-	for _, name := range unknown(a, b) {
-		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded, so it is unknown whether they can be compared.", name))
-	}
+	c.noteUnknown(a, b)
 	if ofA, ofB := dataStates(a), dataStates(b); len(ofA) > 0 && len(ofB) > 0 && !slices.Equal(ofA, ofB) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The data of %s %s, those of %s %s: a different initial state may change results.", a.name, found(ofA), b.name, found(ofB)))
 	}
@@ -272,6 +280,12 @@ func (c *comparison) note(a, b side) {
 				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and is compared only because you named it: %s", run.Number, s.name, run.State, run.Reason))
 			}
 		}
+	}
+}
+
+func (c *comparison) noteUnknown(a, b side) {
+	for _, name := range unknown(a, b) {
+		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded, so it is unknown whether they can be compared.", name))
 	}
 }
 
@@ -339,6 +353,9 @@ func found(states []v1alpha1.DataState) string {
 
 // verdict returns an error, which sets the exit code, unless the sides are comparable.
 func (c *comparison) verdict() error {
+	if c.Findings != nil {
+		return c.findingsVerdict()
+	}
 	if c.Comparable {
 		return nil
 	}

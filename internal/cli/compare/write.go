@@ -35,6 +35,8 @@ func (c *comparison) write(out io.Writer, format string) error {
 // headline says whether the two sides are comparable.
 func (c *comparison) headline() string {
 	switch {
+	case c.Findings != nil:
+		return c.findingsHeadline()
 	case c.Comparable && len(c.Differences) == 0:
 		return "They can be compared: environment and phases are the same."
 	case c.Comparable:
@@ -85,15 +87,38 @@ func (c *comparison) rows() (header []string, rows [][]string) {
 	return header, rows
 }
 
+// titled is a table with its title, and a text about it.
+type titled struct {
+	report.Table
+
+	title, text string
+}
+
+// tables returns the tables that have rows.
+func (c *comparison) tables() (all []titled) {
+	add := func(title, text string, header []string, rows [][]string) {
+		if len(rows) > 0 {
+			all = append(all, titled{report.Table{Header: header, Rows: rows}, title, text})
+		}
+	}
+	header, rows := c.rows()
+	add("Figures", "A ratio is B over A, with its interval over runs.", header, rows)
+	header, rows = c.findingRows()
+	add("Findings", "", header, rows)
+	header, rows = c.layerRows()
+	add("Layers", "The mean time of a layer in the rounds that count, with the interval of its difference.", header, rows)
+	return all
+}
+
 func (c *comparison) table() string {
 	var out strings.Builder
 	terminal.Append(&out, "A: %s\nB: %s\n\n%s\n", c.A.String(), c.B.String(), c.headline())
 	for _, line := range c.differenceLines() {
 		terminal.Append(&out, "%s\n", line)
 	}
-	if header, rows := c.rows(); len(rows) > 0 {
+	for _, t := range c.tables() {
 		out.WriteString("\n")
-		terminal.WriteTable(&out, terminal.Narrow, header, rows)
+		terminal.WriteTable(&out, terminal.Narrow, t.Header, t.Rows)
 	}
 	for _, lines := range [][]string{c.regressionLines(), c.Notes} {
 		if len(lines) > 0 {
@@ -113,13 +138,14 @@ func (c *comparison) page() *report.Document {
 		Facts:    []report.Fact{{Name: "A", Text: c.A.String()}, {Name: "B", Text: c.B.String()}},
 		Warnings: c.differenceLines(),
 	}
-	header, rows := c.rows()
-	d.Figures = append([][]string{header}, rows...)
 	section := func(title string, parts ...report.Part) {
 		d.Sections = append(d.Sections, report.Section{Title: title, Parts: parts})
 	}
-	if len(rows) > 0 {
-		section("Figures", report.Part{Text: "A ratio is B over A, with its interval over runs."}, report.Part{Table: &report.Table{Header: header, Rows: rows}})
+	for _, t := range c.tables() {
+		if d.Figures == nil {
+			d.Figures = append([][]string{t.Header}, t.Rows...)
+		}
+		section(t.title, report.Part{Text: t.text}, report.Part{Table: &t.Table})
 	}
 	if len(c.curves) > 0 {
 		section("Curves", c.curves...)

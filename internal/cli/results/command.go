@@ -20,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/pipeline"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/report"
 )
 
@@ -86,7 +87,7 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 		return fmt.Errorf("got a %T", found)
 	}
 	if benchmark.Spec.Diagnosis != nil {
-		return o.showDiagnosis(benchmark, w)
+		return o.showDiagnosis(ctx, reader, benchmark, w)
 	}
 	if o.output == "junit" {
 		return writeGate(w, benchmark)
@@ -109,11 +110,21 @@ func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer)
 }
 
 // showDiagnosis shows the findings of a diagnosis.
-func (o *options) showDiagnosis(b *v1alpha1.CephBenchmark, w io.Writer) error {
+func (o *options) showDiagnosis(ctx context.Context, reader client.Reader, b *v1alpha1.CephBenchmark, w io.Writer) error {
+	if o.run > 0 || o.series != "" || slices.Contains([]string{"csv", "benchstat", "junit"}, o.output) {
+		return exit.UsageErrorf("--run, --series and -o csv, benchstat or junit are for figures, but %s is a diagnosis", b.Name)
+	}
+	if o.runID != "" {
+		f, err := o.find(ctx, reader, b)
+		if err != nil {
+			return err
+		}
+		if b = b.DeepCopy(); f.runs[0].Diagnosis != nil {
+			b.Status.Diagnosis, b.Status.Summary = &f.runs[0].Diagnosis.Result, diagnosis.Summary(f.runs[0].Diagnosis.Result)
+		}
+	}
 	ready := object.StateOf(b).Ready()
 	switch {
-	case o.run > 0 || o.runID != "" || o.series != "" || slices.Contains([]string{"csv", "benchstat", "junit"}, o.output):
-		return exit.UsageErrorf("--run, --run-id, --series and -o csv, benchstat or junit are for figures, but %s is a diagnosis", b.Name)
 	case b.Status.Diagnosis == nil:
 		return fmt.Errorf("diagnosis %s has no findings yet: %s: %s", b.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
 	case o.output == "json" || o.output == "yaml":

@@ -28,12 +28,13 @@ func TestResultsOfADiagnosis(t *testing.T) {
 		line, want string
 		code       int
 	}{
-		"no findings yet": {fresh, "nightly", "has no findings yet", 1},
-		"a table":         {done, "nightly", "Likely: SlowOSDs\nosd.1 is slower.\n  - 8 ms", 0},
-		"layers":          {done, "nightly", "70.0 % to 80.0 %", 0},
-		"data":            {done, "nightly -o json", `"code": "SlowOSDs"`, 0},
-		"a run":           {done, "nightly --run 1", "is a diagnosis", 2},
-		"figures":         {done, "nightly -o csv", "is a diagnosis", 2},
+		"no findings yet":   {fresh, "nightly", "has no findings yet", 1},
+		"a table":           {done, "nightly", "Likely: SlowOSDs\nosd.1 is slower.\n  - 8 ms", 0},
+		"layers":            {done, "nightly", "70.0 % to 80.0 %", 0},
+		"data":              {done, "nightly -o json", `"code": "SlowOSDs"`, 0},
+		"a run":             {done, "nightly --run 1", "is a diagnosis", 2},
+		"an earlier run ID": {done, "nightly --run-id 0", "there are no results of run ID 0", 1},
+		"figures":           {done, "nightly -o csv", "is a diagnosis", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clitest.Execute(t, NewCommand(clitest.Connecting(clitest.Holding(t, tc.benchmark.DeepCopy()))), "cephbenchmark/"+tc.line, "")

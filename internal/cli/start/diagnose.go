@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/compare"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/load"
@@ -29,6 +30,7 @@ type diagnosing struct {
 	duration words.Seconds
 	layers   bool
 	copies   int32
+	compare  string
 }
 
 // NewDiagnoseCommand returns the subcommand that diagnoses a cluster.
@@ -44,6 +46,20 @@ func NewDiagnoseCommand(connect object.Connect) *cobra.Command {
 			if err := o.check(args); err != nil {
 				return err
 			}
+			if o.compare != "" {
+				earlier, err := compare.ReadDiagnosis(cmd.Context(), connect, cmd.InOrStdin(), o.compare)
+				if err != nil {
+					return err
+				}
+				o.then = func(ctx context.Context, ended client.Object) error {
+					if o.output == "table" {
+						if _, err := io.WriteString(cmd.OutOrStdout(), "\n"); err != nil {
+							return err
+						}
+					}
+					return earlier.Compare(ctx, ended.GetName(), cmd.OutOrStdout(), o.output)
+				}
+			}
 			return inFlags(o.start(cmd, connect))
 		},
 	}
@@ -54,6 +70,8 @@ func NewDiagnoseCommand(connect object.Connect) *cobra.Command {
 	flags.Var(&o.duration, "duration", "how long Ceph is watched, from 30s to 10m")
 	flags.BoolVar(&o.layers, "layers", false, "also measure where a write and a read spend their time, with a small load on two scratch pools")
 	flags.Int32Var(&o.copies, "copies", defaultCopies, "with --layers, the number of copies of a write, from 2 to 6")
+	flags.StringVar(&o.compare, "compare", "", "earlier diagnosis, as compare names it: show what is new, gone and still there")
+	_ = cmd.RegisterFlagCompletionFunc("compare", compare.Complete(connect)) // It fails only for flags that do not exist.
 	o.addStart(cmd, nil)
 	for _, name := range []string{"expect", "scope", "live"} { // A diagnosis has no verdict, and no clients.
 		if err := flags.MarkHidden(name); err != nil {
@@ -76,6 +94,8 @@ func (o *diagnosing) check(args []string) error {
 		return exit.UsageErrorf("--duration: want 30s to 10m")
 	case o.copies < 2 || o.copies > 6:
 		return exit.UsageErrorf("--copies: want 2 to 6")
+	case o.compare != "" && !o.wait:
+		return exit.UsageErrorf("--compare needs the findings: remove --wait=false")
 	case o.copies != defaultCopies && !o.layers:
 		return exit.UsageErrorf("--copies is for --layers: add it, or remove --copies")
 	}

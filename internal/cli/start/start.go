@@ -43,6 +43,8 @@ type starter struct {
 	build func(ctx context.Context, c client.Client, notes io.Writer) (client.Object, error)
 	// confirm reports whether the object is wanted; nil if it is without a question.
 	confirm func(cmd *cobra.Command, c client.WithWatch, wanted client.Object) (bool, error)
+	// then judges the object at its end, in place of judge, and writes more than the object, or instead of its JSON or YAML.
+	then func(ctx context.Context, ended client.Object) error
 }
 
 // addStart adds the flags to a command. The parameter verdicts lists the values of --expect.
@@ -141,9 +143,15 @@ func (o *starter) run(ctx context.Context, c client.WithWatch, wanted client.Obj
 	if o.live {
 		request.Logs = o.logs
 	}
+	if o.then != nil && o.output != "table" {
+		out = io.Discard
+	}
 	ended, err := watch.Follow(ctx, c, request, out, errOut)
 	if err != nil && !failedOnVerdict(ended) {
 		return err
+	}
+	if o.then != nil {
+		return o.then(ctx, ended)
 	}
 	return o.judge(ended)
 }

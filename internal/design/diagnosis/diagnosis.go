@@ -38,8 +38,9 @@ type Facts struct {
 	Balancer *ceph.Balancer
 	Running  []ceph.Running
 	Unread   []string
-	// Layers says where operations spend their time, if that was measured.
-	Layers []v1alpha1.OperationTime
+	// LayersAsked says that layers are to be measured, and Layers where operations spend their time, once that was measured.
+	LayersAsked bool
+	Layers      []v1alpha1.OperationTime
 }
 
 // Options returns the options that Running should have.
@@ -49,42 +50,50 @@ func Options() []string {
 	}
 }
 
-// check looks for one cause. The function find returns nil if there is no evidence for it.
+// check looks for one cause. The function find returns nil if there is no evidence for it, and can reports whether there
+// could have been some; a nil function stands for true.
 type check struct {
 	code string
 	find func(Facts) *v1alpha1.Finding
+	can  func(Facts) bool
 }
+
+func (f Facts) knowDevices() bool { return len(f.Devices) > 0 }
+func (f Facts) knowRunning() bool { return len(f.Running) > 0 }
+func (f Facts) knowPool() bool    { return f.Pool != "" }
+func (f Facts) knowBesides() bool { return whyNotBesides(f) == "" }
+func (f Facts) knowLayers() bool  { return f.confirmed() != nil }
 
 // checks returns all checks. Among findings of the same confidence, the earlier one comes first.
 func checks() []check {
 	return []check{
-		{"WriteTime", writeTime}, // It is only Possible, and says more than the others that are.
-		{"IOStopped", ioStopped},
-		{"PGsInactive", pgsInactive},
-		{"DaemonsDown", daemonsDown},
-		{"SlowOperations", slowOperations},
-		{"SlowNetwork", slowNetwork},
-		{"SlowOSDs", slowOSDs},
-		{"SpaceLow", spaceLow},
-		{"RecoveryAtWork", recoveryAtWork},
-		{"FewPGs", fewPGs},
-		{"MClockCapacity", mclockCapacity},
-		{"MClockProfile", mclockProfile},
-		{"PGsChanging", pgsChanging},
-		{"UnevenPGs", unevenPGs},
-		{"MemoryTarget", memoryTargets},
-		{"DeviceClass", deviceClass},
-		{"LoopDevices", loopDevices},
-		{"DebugLogs", debugLogs},
-		{"ScrubsAtWork", scrubsAtWork},
-		{"SnapshotsTrimmed", snapshotsTrimmed},
-		{"NoFastDB", noFastDB},
-		{"ManyPGs", manyPGs},
-		{"PoolCompressed", poolCompressed},
-		{"Encrypted", encrypted},
-		{"MessagesCompressed", messagesCompressed},
-		{"MixedVersions", mixedVersions},
-		{"HealthWarnings", healthWarnings},
+		{"WriteTime", writeTime, Facts.knowLayers}, // It is only Possible, and says more than the others that are.
+		{"IOStopped", ioStopped, nil},
+		{"PGsInactive", pgsInactive, nil},
+		{"DaemonsDown", daemonsDown, nil},
+		{"SlowOperations", slowOperations, nil},
+		{"SlowNetwork", slowNetwork, nil},
+		{"SlowOSDs", slowOSDs, Facts.knowBesides},
+		{"SpaceLow", spaceLow, nil},
+		{"RecoveryAtWork", recoveryAtWork, nil},
+		{"FewPGs", fewPGs, nil},
+		{"MClockCapacity", mclockCapacity, Facts.knowDevices},
+		{"MClockProfile", mclockProfile, Facts.knowRunning},
+		{"PGsChanging", pgsChanging, nil},
+		{"UnevenPGs", unevenPGs, nil},
+		{"MemoryTarget", memoryTargets, Facts.knowRunning},
+		{"DeviceClass", deviceClass, Facts.knowDevices},
+		{"LoopDevices", loopDevices, Facts.knowDevices},
+		{"DebugLogs", debugLogs, nil},
+		{"ScrubsAtWork", scrubsAtWork, nil},
+		{"SnapshotsTrimmed", snapshotsTrimmed, nil},
+		{"NoFastDB", noFastDB, Facts.knowDevices},
+		{"ManyPGs", manyPGs, nil},
+		{"PoolCompressed", poolCompressed, Facts.knowPool},
+		{"Encrypted", encrypted, Facts.knowRunning},
+		{"MessagesCompressed", messagesCompressed, Facts.knowRunning},
+		{"MixedVersions", mixedVersions, nil},
+		{"HealthWarnings", healthWarnings, nil},
 	}
 }
 
@@ -92,13 +101,20 @@ func checks() []check {
 func Judge(f Facts) v1alpha1.DiagnosisResult {
 	r := v1alpha1.DiagnosisResult{Samples: int32(len(f.Statuses)), Operations: f.Layers} //nolint:gosec // At most ten minutes of samples.
 	for _, c := range checks() {
+		if c.can == nil || c.can(f) {
+			r.Checked = append(r.Checked, c.code)
+		}
 		if finding := c.find(f); finding != nil {
 			finding.Code = c.code
 			r.Findings = append(r.Findings, bounded(*finding))
 		}
 	}
 	slices.SortStableFunc(r.Findings, func(a, b v1alpha1.Finding) int { return cmp.Compare(rank(a.Confidence), rank(b.Confidence)) })
-	r.Findings = r.Findings[:min(len(r.Findings), mostFindings)]
+	for len(r.Findings) > mostFindings {
+		last := r.Findings[len(r.Findings)-1].Code
+		r.Findings = r.Findings[:len(r.Findings)-1]
+		r.Checked = slices.DeleteFunc(r.Checked, func(code string) bool { return code == last }) // Or it would seem not to be found.
+	}
 	r.Unchecked = unchecked(f)
 	return r
 }
@@ -144,11 +160,13 @@ func unchecked(f Facts) []string {
 	if f.Pool == "" {
 		all = append(all, "Placement groups and compression of a pool: name the pool in diagnosis.pool.")
 	}
-	split := "The time of an operation was not split into network, OSD and disk: diagnosis.layers does that."
-	if len(f.Layers) > 0 {
-		split = "The wait for other copies was not split into network and OSDs: only their own counters can tell (`ceph tell`, which needs osd \"allow *\")."
+	switch {
+	case len(f.Layers) > 0:
+		all = append(all, "The wait for other copies was not split into network and OSDs: only their own counters can tell (`ceph tell`, which needs osd \"allow *\").")
+	case !f.LayersAsked: // Otherwise they are being measured, or Unread says why they were not.
+		all = append(all, "The time of an operation was not split into network, OSD and disk: diagnosis.layers does that.")
 	}
-	all = append(all, split,
+	all = append(all,
 		"The network between nodes: round trip, loss and MTU. Only slow heartbeats, which Ceph reports, would have been found.",
 		"CPUs of the nodes: limits that throttle, steal time, frequency and C-states.",
 		"Disks by themselves, and their write caches.",
@@ -175,7 +193,7 @@ func Headline(r v1alpha1.DiagnosisResult) string {
 // Summary returns the outcome in sentences.
 func Summary(r v1alpha1.DiagnosisResult) string {
 	if len(r.Findings) == 0 {
-		return fmt.Sprintf("None of %d known causes was found. That does not mean that nothing is slow: status.diagnosis.unchecked has what was not checked.", len(checks())-1) // WriteTime is no cause.
+		return fmt.Sprintf("None of %d known causes was found. That does not mean that nothing is slow: status.diagnosis.unchecked has what was not checked.", causes(r))
 	}
 	first := r.Findings[0]
 	text := fmt.Sprintf("%s: %s", first.Confidence, first.Message)
@@ -187,6 +205,15 @@ func Summary(r v1alpha1.DiagnosisResult) string {
 		text += fmt.Sprintf(" There are %d more findings.", others)
 	}
 	return ellipsis.Cut(text, 512)
+}
+
+// causes counts the causes that could be looked for. WriteTime is none.
+func causes(r v1alpha1.DiagnosisResult) int {
+	n := len(r.Checked)
+	if slices.Contains(r.Checked, "WriteTime") {
+		n--
+	}
+	return n
 }
 
 // Alarming reports whether there is a finding that is Certain or Likely.

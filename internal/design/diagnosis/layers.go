@@ -343,11 +343,10 @@ func causeOf(code string, f Facts) cause {
 // writeTime names the layer in which writes spend most of their time. That is not a fault by itself, so the finding is only
 // possible. There is none if the layers are not confirmed.
 func writeTime(f Facts) *v1alpha1.Finding {
-	i := slices.IndexFunc(f.Layers, func(t v1alpha1.OperationTime) bool { return t.Operation == v1alpha1.LayeredWrite && t.Explained })
-	if i < 0 {
+	t := f.confirmed()
+	if t == nil {
 		return nil
 	}
-	t := f.Layers[i]
 	most := slices.MaxFunc(t.Layers[:len(t.Layers)-1], func(a, b v1alpha1.OperationLayer) int {
 		return cmp.Compare(number(a.Share), number(b.Share))
 	})
@@ -359,6 +358,15 @@ func writeTime(f Facts) *v1alpha1.Finding {
 	evidence = append(evidence, strings.Join(shares, ", "), fmt.Sprintf("%d rounds, one operation at a time, checked against the clocks of OSDs and stores", t.Rounds))
 	c := causeOf(most.Code, f)
 	return found(possible, c.remedy, evidence, "%s %.0f %% (%.0f to %.0f %%) of a write.", c.message, 100*number(most.Share), 100*number(most.Low), 100*number(most.High))
+}
+
+// confirmed returns the layers of writes; nil if there are none, or if they are not confirmed.
+func (f Facts) confirmed() *v1alpha1.OperationTime {
+	i := slices.IndexFunc(f.Layers, func(t v1alpha1.OperationTime) bool { return t.Operation == v1alpha1.LayeredWrite && t.Explained })
+	if i < 0 {
+		return nil
+	}
+	return &f.Layers[i]
 }
 
 // number returns a decimal of a result, which Layers wrote.
