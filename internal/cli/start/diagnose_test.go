@@ -26,7 +26,7 @@ func diagnosed(findings ...v1alpha1.Finding) func(client.Object) {
 		if !ok {
 			return
 		}
-		b.Status.Diagnosis = &v1alpha1.DiagnosisResult{Findings: findings, Unchecked: []string{"Disks by themselves."}}
+		b.Status.Diagnosis = &v1alpha1.DiagnosisResult{Findings: findings, Checked: []string{"SlowOSDs", "DaemonsDown"}, Unchecked: []string{"Disks by themselves."}}
 		b.Status.Headline, b.Status.Summary = diagnosis.Headline(*b.Status.Diagnosis), diagnosis.Summary(*b.Status.Diagnosis)
 	}
 }
