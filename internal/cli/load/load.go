@@ -72,7 +72,7 @@ func (l *Flags) Add(cmd *cobra.Command, duration time.Duration) {
 	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image (default rados; fio for random modes, for flags with names "+
 		"of fio, and if another flag needs it)")
 	flags.StringVar(&l.mode, "mode", "", "access pattern: "+strings.Join(words.Modes(), ", ")+" (default write, randwrite with fio, or randreadwrite with --read-percent); also --rw")
-	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki (default that of the engine); also --bs")
+	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki, or 4k as in fio (default that of the engine); also --bs")
 	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is the engine's default, or 32 with --rate-iops; also --iodepth")
 	flags.Int32Var(&l.jobs, "jobs", 0, "copies of fio's job on each client; also --numjobs")
 	flags.Int32Var(&l.readPercent, "read-percent", 0, "percentage of reads, from 1 to 99, for fio or rbd bench; also --rwmixread")

@@ -135,8 +135,6 @@ func TestRunGolden(t *testing.T) {
 		"a file without a cluster":          {"-f - --dry-run", withoutCluster(gate), ending(t, passed(""), cephCluster("rook-ceph", "only"))},
 		"a file of a word for a number":     {"-f -", strings.Replace(gate, "  template:", "  repetitions: many\n  template:", 1), nil},
 		"a file in the words of fio":        {"-f -", strings.Replace(gate, "radosBench: {mode: Write}", "fio: {rw: randread, bs: 4k}", 1), nil},
-		"usage a block of 4000 bytes":       {"--bs 4k", "", nil},
-		"usage a block of 64000 bytes":      {"--block-size 64k", "", nil},
 		"usage a share of writes":           {"--rw randwrite --rwmixread 70", "", nil},
 		"usage a rate and a share":          {"--rw randrw --rwmixread 70 --rate-iops 10", "", nil},
 		"usage a rate of rados bench":       {"--engine rados --rate-iops 10", "", nil},

@@ -96,9 +96,11 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	case strings.EqualFold(text, string(v1alpha1.Unset)) && (s.parameter.Config != nil || s.parameter.PoolOption != nil):
 		return v1alpha1.Unset, nil
 	case s.field() == v1alpha1.WorkloadBlockSize || s.field() == v1alpha1.WorkloadIOSize:
-		if _, err := words.BlockSize(text); err != nil {
+		size, err := words.BlockSize(text)
+		if err != nil {
 			return "", exit.UsageErrorf("%s=%s: %w", s.name, text, err)
 		}
+		text = size.String()
 	}
 	return v1alpha1.ParameterValue(text), nil
 }

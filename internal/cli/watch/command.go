@@ -159,7 +159,7 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 	detail := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
 	switch {
-	case errors.Is(err, cli.ErrInterrupted) && !o.quiet:
+	case (errors.Is(err, cli.ErrInterrupted) || errors.Is(err, cli.ErrTimeout)) && !o.quiet:
 		object := strings.TrimPrefix(strings.ToLower(o.kind.Name)+"/"+key.Name, "/") // An early interrupt leaves the kind unknown.
 		return cli.Unfinishedf(err, "%w, but %s goes on. To follow it again: kubectl cephtune watch %[2]s -n %[3]s. To end it: kubectl cephtune cancel %[2]s -n %[3]s%[4]s",
 			err, object, key.Namespace, detail)

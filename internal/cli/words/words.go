@@ -113,31 +113,23 @@ func (*Seconds) Type() string { return "duration" }
 
 func (s *Seconds) String() string { return time.Duration(*s).String() }
 
-// BlockSize reads the size of one operation.
+// BlockSize reads the size of one operation. As in fio, k, m and g are powers of 1024, also without an i: Kubernetes would
+// read 64k as 64,000 bytes.
 func BlockSize(text string) (*resource.Quantity, error) {
+	if m := fioSize.FindStringSubmatch(text); m != nil {
+		text = m[1] + strings.ToUpper(m[2]) + "i"
+	}
 	size, err := resource.ParseQuantity(text)
 	bytes, whole := size.AsInt64()
 	switch {
-	case err != nil && capitalK.MatchString(text):
-		return nil, fmt.Errorf("want a size: %s", instead(text))
 	case err != nil || !whole:
 		return nil, fmt.Errorf("want a size such as 4Ki or 4Mi")
 	case bytes < 512:
 		return nil, fmt.Errorf("want at least 512 bytes, such as 4Ki")
 	case !sweepspec.IsBlockSize(bytes):
-		return nil, fmt.Errorf("that is %d bytes: %s", bytes, instead(text))
+		return nil, fmt.Errorf("that is %d bytes: blocks are multiples of 512, such as 4Ki", bytes)
 	}
 	return &size, nil
-}
-
-// instead suggests the size that the user probably meant, or says which sizes are valid.
-func instead(text string) string {
-	for _, unit := range []string{"k", "K", "m", "M", "g", "G"} {
-		if number, ends := strings.CutSuffix(text, unit); ends {
-			return "did you mean " + number + strings.ToUpper(unit) + "i?"
-		}
-	}
-	return "blocks are multiples of 512, such as 4Ki"
 }
 
 // Modes returns the values of --mode.
@@ -172,7 +164,7 @@ func Hint(message string) string {
 }
 
 var (
-	capitalK     = regexp.MustCompile(`^[0-9]+K$`) // Kubernetes has no unit K.
+	fioSize      = regexp.MustCompile(`^([0-9]+)([kKmMgG])$`)
 	unknownField = regexp.MustCompile(`unknown field "[^"]*?([A-Za-z_-]+)"`)
 	// backgroundField matches a field of backgroundLoad before it named a phase.
 	backgroundField = regexp.MustCompile(`unknown field "[^"]*backgroundLoad\.(?:fio|radosBench|rbdBench)\b`)
