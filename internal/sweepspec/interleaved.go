@@ -26,7 +26,8 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 		because("The benchmark has an outage.")
 	}
 	phase := sessionPhase(spec)
-	cut := engine.TraitsOf(&phase).Windows
+	traits := engine.TraitsOf(&phase)
+	cut := traits.Windows
 	for _, r := range References(spec) {
 		switch {
 		case r.Phase != spec.Objective.Phase:
@@ -35,8 +36,11 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 			because("%s of phase %s is not reported for each second.", r.Metric, r.Phase)
 		}
 	}
-	if !cut {
-		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects.", spec.Objective.Phase)
+	switch {
+	case traits.Curve:
+		because("Each run draws a whole curve, for hours. Faster: draw one per value, and compare them.")
+	case !cut:
+		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects.", phase.Name)
 	}
 	return reasons
 }

@@ -85,6 +85,11 @@ func TestNotInterleavedReasons(t *testing.T) {
 			"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`,
 			[]string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects."},
 		},
+		"a curve": {
+			"{" + cap1 + `, template: {phases: [{name: fio, fio: {pattern: RandRead, blockSize: 4Ki, duration: 60s, curve: {metric: LatencyP99, atMost: 10ms}}}]}, ` +
+				`objective: {phase: fio, metric: SustainableIOPS}}`,
+			[]string{"Each run draws a whole curve, for hours. Faster: draw one per value, and compare them."},
+		},
 		"a constraint of another phase": {
 			"{" + cap1 + `, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`,
 			[]string{"A constraint is about phase fio, and the objective about phase write."},
