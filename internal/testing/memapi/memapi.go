@@ -89,7 +89,31 @@ func New(t testing.TB, kinds Kinds) client.WithWatch {
 	server := &tracker{ObjectTracker: clienttesting.NewObjectTracker(scheme, decoder), scheme: scheme, kinds: kinds}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(server).
 		WithStatusSubresource(&v1alpha1.CephTuningSweep{}, &v1alpha1.CephBenchmark{}, &corev1.Pod{}, &batchv1.Job{}).Build()
-	return interceptor.NewClient(c, interceptor.Funcs{Create: create, Delete: deleteAsRead, Get: server.get, List: server.list, SubResourcePatch: server.patchStatus})
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Create: create, Get: server.get, List: server.list,
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return server.alone(func() error { return deleteAsRead(ctx, c, o, opts...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return server.alone(func() error { return c.Update(ctx, o, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return server.alone(func() error { return c.Patch(ctx, o, patch, opts...) })
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			return server.alone(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return server.alone(func() error { return server.patchStatus(ctx, c, sub, o, patch, opts...) })
+		},
+	})
+}
+
+// alone carries out a write that reads first. Another write in between, such as a deletion, would be lost.
+func (s *tracker) alone(write func() error) error {
+	s.writes.Lock()
+	defer s.writes.Unlock()
+	return write()
 }
 
 // get copies an object. The fake client would encode it as JSON and decode it, which takes most of the time of a story.
@@ -294,6 +318,7 @@ type tracker struct {
 
 	scheme *runtime.Scheme
 	kinds  Kinds
+	writes sync.Mutex // of [tracker.alone]
 	mu     sync.Mutex
 	made   int
 }
