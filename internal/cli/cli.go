@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
 	"github.com/cephtune/cephtune/internal/cli/compare"
@@ -31,6 +33,7 @@ import (
 // Run executes a command line and returns the exit code. args[0] is the name under which the
 // program was called.
 func Run(args []string, stdout, stderr io.Writer) int {
+	log.SetLogger(logr.Discard()) // Without a logger, controller-runtime prints a stack after 30 seconds.
 	stdout, stderr = terminal.NewOutput(stdout), terminal.NewOutput(stderr)
 	root := NewRoot(displayName(args[0]))
 	root.SetArgs(argsOf(root, args[1:]))
