@@ -81,8 +81,8 @@ type ScheduleStatus struct {
 	// +optional
 	SkippedReason SkipReason `json:"skippedReason,omitempty"`
 
-	// generation is metadata.generation when the latest execution began. If the object has another one, somebody has
-	// edited it since, and its spec need not be what was measured.
+	// generation is the object's metadata.generation when the latest execution began. If metadata.generation is higher
+	// now, the spec was edited since, and may differ from what was measured.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 

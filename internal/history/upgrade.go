@@ -85,21 +85,24 @@ func (u Upgrade) Differences() []string {
 	return differences(u.Before[len(u.Before)-1], u.After[0])
 }
 
-// Shifts compares the main figure of each phase.
-// Without a night after, it compares a night that is like those before: the interval then says what will go unseen.
+// Shifts compares the main figure of each phase. Without a night after, it compares a night that is like those before: the
+// interval then says what will go unseen.
 func (u Upgrade) Shifts(phases []v1alpha1.Phase) ([]Shift, error) {
 	shifts, contrasts := []Shift{}, []stats.Contrast{}
 	last := u.Before[len(u.Before)-1]
-	night := append(slices.Clone(u.After), last)[0]
+	night := last
+	if len(u.After) > 0 {
+		night = u.After[0]
+	}
 	for i := range phases {
 		phase, wanted := phases[i].Name, mainMetric(&phases[i], last)
 		was, had := last.figureIn(phase, wanted)
-		now, has := night.figureIn(phase, wanted)
-		if !had && !has {
+		now, measured := night.figureIn(phase, wanted)
+		if !had && !measured {
 			continue
 		}
 		s, contrast, err := Shift{Phase: phase, Metric: wanted, Verdict: Inconclusive, Missing: true}, stats.Contrast{}, error(nil)
-		if has && now.Runs >= min(was.Runs, figure.MinimumRuns) {
+		if measured && now.Runs >= min(was.Runs, figure.MinimumRuns) {
 			s, contrast, err = u.shift(now, night.Time)
 		}
 		if err != nil {

@@ -76,8 +76,8 @@ func (r Request) Record(after metav1.Object) {
 	}
 }
 
-// Edited reports whether somebody has edited an object since its latest scheduled execution began, so that its spec need
-// not be what was measured. Without a schedule, admission and the operator see to that.
+// Edited reports whether the spec was edited since the latest scheduled execution began. It may then differ from what was
+// measured. Without a schedule, such an edit also needs a new run ID.
 func Edited(o metav1.Object) bool {
 	status := *partsOf(o).status
 	return status != nil && status.Generation != 0 && status.Generation != o.GetGeneration()

@@ -36,7 +36,7 @@ func Benchstat(w io.Writer, all []Measurement) error {
 	}
 	var out bytes.Buffer
 	for _, metric := range figure.Metrics() {
-		if slices.ContainsFunc(all, func(m Measurement) bool { _, has := m.Values[metric]; return has }) {
+		if slices.ContainsFunc(all, func(m Measurement) bool { _, found := m.Values[metric]; return found }) {
 			better := "higher"
 			if metric.LowerIsBetter() {
 				better = "lower"
@@ -52,7 +52,7 @@ func Benchstat(w io.Writer, all []Measurement) error {
 		}
 		fmt.Fprintf(&out, "BenchmarkPhase/phase=%s/direction=%s %d", m.Phase, m.Direction, m.Runs)
 		for _, metric := range figure.Metrics() {
-			if value, has := m.Values[metric]; has {
+			if value, found := m.Values[metric]; found {
 				fmt.Fprintf(&out, " %v %s", value, unit(metric))
 			}
 		}

@@ -55,18 +55,18 @@ type reason struct {
 func JUnit(w io.Writer, object string, cases []Case) error {
 	s := suite{Name: medium.Line(object), Tests: len(cases)}
 	for _, c := range cases {
-		one, why := testcase{Name: medium.Line(c.Name), Class: s.Name}, &reason{Message: medium.Line(c.Message), Text: medium.Lines(c.Text)}
+		one, cause := testcase{Name: medium.Line(c.Name), Class: s.Name}, &reason{Message: medium.Line(c.Message), Text: medium.Lines(c.Text)}
 		switch c.State {
 		case Passed:
-			one.Out = why.Message
+			one.Out = cause.Message
 		case Failed:
-			one.Failure = why
+			one.Failure = cause
 			s.Failures++
 		case Error:
-			one.Error = why
+			one.Error = cause
 			s.Errors++
 		case Skipped:
-			one.Skipped = why
+			one.Skipped = cause
 			s.Skipped++
 		}
 		s.Cases = append(s.Cases, one)

@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
+	"github.com/cephtune/cephtune/internal/schedule"
 )
 
 // measurements returns the figures of the valid runs. It leaves out the least values of figures that are unknown otherwise.
@@ -46,6 +47,8 @@ func writeGate(w io.Writer, b *v1alpha1.CephBenchmark) error {
 		return exit.UsageErrorf("-o junit has a case for each expectation, but %s has none", b.Name)
 	case !state.Ended():
 		return fmt.Errorf("benchmark %s has not ended: %s: %s", b.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
+	case schedule.Edited(b): // Otherwise an old outcome might pass a new limit.
+		return fmt.Errorf("benchmark %s was edited after its latest execution began, so its expectations may be newer than the outcomes: wait for the next execution", b.Name)
 	}
 	var cases []pipeline.Case
 	for i, e := range b.Spec.Expectations {

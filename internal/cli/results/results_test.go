@@ -206,12 +206,13 @@ func TestGolden(t *testing.T) {
 		{MetricReference: at("randrw-4k", v1alpha1.MetricIOPS), Outcome: v1alpha1.ExpectationUnknown},
 	}
 	gate.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}}
-	broken, unfinished := gate.DeepCopy(), gate.DeepCopy()
+	broken, unfinished, edited := gate.DeepCopy(), gate.DeepCopy(), gate.DeepCopy()
 	broken.Status.Expectations, broken.Status.Summary, broken.Status.Conditions = nil, "", []metav1.Condition{
 		{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue},
 		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonClientsLost, Message: "The clients' <Job> is gone."},
 	}
 	unfinished.Status.Conditions = nil
+	edited.Generation, edited.Status.Schedule = 3, &v1alpha1.ScheduleStatus{Generation: 2}
 	for name, c := range map[string]struct {
 		reader client.WithWatch
 		line   string
@@ -221,6 +222,7 @@ func TestGolden(t *testing.T) {
 		"junit":                      {world(t, gate), "nightly -o junit"},
 		"junit of a failed run":      {world(t, broken), "nightly -o junit"},
 		"error no verdict yet":       {world(t, unfinished), "nightly -o junit"},
+		"error edited since":         {world(t, edited), "nightly -o junit"},
 		"usage no expectations":      {three(nightly()), "nightly -o junit"},
 		"usage one run of a gate":    {three(nightly()), "nightly -o junit --run 1"},
 		"table":                      {three(nightly()), "nightly"},
