@@ -328,6 +328,10 @@ e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a separate lab. Benchmarks run 
 	STACK=upgrade test/lab/lab up # This fails while another lab is up.
 	test/upgrade/run
 
+.PHONY: e2e-sentinel
+e2e-sentinel: ## Let the sentinel judge two upgrades through Rook on the lab: one that changes nothing, and one that hides a delay. It takes half an hour.
+	test/upgrade/sentinel
+
 # OVERHEAD_RUNS is the number of benchmarks that "make e2e-overhead" runs.
 OVERHEAD_RUNS ?= 10
 

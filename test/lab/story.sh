@@ -7,6 +7,8 @@ BENCH=cephtune-bench
 
 ceph() { "$LAB/lab" ceph "$@"; }
 
+healthy() { [ "$(ceph health)" = HEALTH_OK ]; }
+
 ok() { say "  ok: $*"; }
 
 # is WHAT GOT WANT asserts that GOT equals WANT.
