@@ -92,30 +92,36 @@ func AcknowledgedBefore(spec v1alpha1.CephBenchmarkSpec, now time.Time) time.Tim
 func Judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric, acknowledgedBefore time.Time) ([]Series, error) {
 	all := []Series{}
 	for i := range phases {
-		phase := &phases[i]
-		latest := -1
-		for i, n := range nights {
-			if _, ok := n.figureIn(phase.Name, metric); ok {
-				latest = i
+		for _, wanted := range metricsOf(&phases[i], nights, metric) {
+			s, err := seriesOf(phases[i].Name, wanted, nights, acknowledgedBefore)
+			if err != nil {
+				return nil, err
 			}
+			all = append(all, s)
 		}
-		if latest < 0 {
-			continue
-		}
-		wanted := metric
-		if wanted == "" {
-			wanted = mainMetric(phase, nights[latest])
-		}
-		s, err := seriesOf(phase.Name, wanted, nights, acknowledgedBefore)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
 	}
 	if len(all) == 0 {
 		return nil, errors.New("there are no nights with such a figure: wait for the first execution, or see `kubectl cephtune results`")
 	}
 	return all, nil
+}
+
+// metricsOf returns the metrics by which the nights of a phase are judged. It is one, unless a night lacks it: nights at too
+// high a rate have no latencies, and then also the operations per second count. Without the latencies, the answer would
+// change with such a night; without the operations, no number of such nights would be a change.
+func metricsOf(phase *v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) (all []v1alpha1.Metric) {
+	for _, n := range slices.Backward(nights) {
+		if _, ok := n.figureIn(phase.Name, metric); !ok {
+			continue
+		}
+		if metric != "" {
+			return []v1alpha1.Metric{metric}
+		}
+		if main := mainMetric(phase, n); !slices.Contains(all, main) {
+			all = append(all, main)
+		}
+	}
+	return all
 }
 
 // mainMetric returns the metric that shows how fast a phase was in a night. At a rate, operations per second are those

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -73,6 +74,42 @@ func TestMainMetric(t *testing.T) {
 	} {
 		if got := mainMetric(&v1alpha1.Phase{Name: "p", Fio: test.fio}, Night{Figures: test.figures}); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// TestNightsAtTooHighARate checks that nights without latencies do not hide what the latencies of other nights show, and that
+// they count themselves.
+func TestNightsAtTooHighARate(t *testing.T) {
+	phases := []v1alpha1.Phase{{Name: "p", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, RateIOPS: new(int64(1000))}}}
+	nights := make([]Night, 40)
+	for i := range nights {
+		iops, p99 := 1000+float64(i%3), 0.010+float64(i%3)*1e-4
+		if i >= 20 {
+			p99 *= 2
+		}
+		figures := []Figure{{Phase: "p", Metric: v1alpha1.MetricIOPS, Value: iops}, {Phase: "p", Metric: v1alpha1.MetricLatencyP99, Value: p99}}
+		if i == 30 || i >= 33 {
+			figures = figures[:1]
+			figures[0].Value = 800 + float64(i%3)
+		}
+		nights[i] = Night{Time: time.Date(2026, 3, 1+i, 2, 0, 0, 0, time.UTC), Figures: figures}
+	}
+	for count, want := range map[int]map[v1alpha1.Metric]bool{
+		30: {v1alpha1.MetricLatencyP99: true},
+		31: {v1alpha1.MetricLatencyP99: true, v1alpha1.MetricIOPS: false},
+		40: {v1alpha1.MetricLatencyP99: true, v1alpha1.MetricIOPS: true},
+	} {
+		all, err := Judge(phases, nights[:count], "", time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[v1alpha1.Metric]bool{}
+		for _, s := range all {
+			got[s.Metric] = s.Regressed
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d nights: regressed %v, want %v", count, got, want)
 		}
 	}
 }
