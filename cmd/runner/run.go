@@ -63,7 +63,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
 	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "parent directory of the tasks' working directories")
 	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "directory of the container's cgroup")
-	f.options.ProcDir = "/proc"
+	f.options.ProcDir, f.options.CPUDir = "/proc", "/sys/devices/system/cpu"
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
 	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end after this long without a request or a running task")
 }

@@ -145,6 +145,9 @@ func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (eff
 			return effect{}, err
 		}
 		symptoms.Layers = diagnosis.Layers(int(seen.spec.Diagnosis.Layers.Copies), windows)
+		for _, node := range seen.target().Detail().Nodes { // There is one client.
+			symptoms.Host = diagnosis.HostOf(node.Name, windows)
+		}
 	}
 	execution := conclusion.Execution{Now: seen.now, Spec: seen.spec, Detail: seen.target().Detail()}
 	run, err := execution.DiagnosisRun(seen.memory.watchedSince, diagnosis.Judge(symptoms), windows)

@@ -55,6 +55,7 @@ func (s Execution) window(ctx context.Context, clients []Reporter, load diagnosi
 		if report.Result == nil {
 			return nil
 		}
+		w.Usage = &report.Usage
 		done := report.Result.Read
 		if load.Writes {
 			done = report.Result.Write

@@ -271,6 +271,7 @@ func (r *running) noteEnd(e exit, cpu *meter) {
 	r.report.Usage.CPUSeconds += before.CPUSeconds
 	r.report.Usage.MaxResidentBytes = max(r.report.Usage.MaxResidentBytes, before.MaxResidentBytes)
 	cpu.addTo(&r.report.Usage)
+	r.report.Usage.HostPower = readPower(r.cpus)
 	r.report.Output = r.output.text()
 }
 

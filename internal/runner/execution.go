@@ -27,7 +27,9 @@ type execution struct {
 	// cgroup is the container's cgroup directory.
 	cgroup fs.FS
 	// proc is /proc, which describes the whole host.
-	proc   fs.FS
+	proc fs.FS
+	// cpus is /sys/devices/system/cpu.
+	cpus   fs.FS
 	grace  time.Duration
 	frames *frameWriter
 	// notes receives lines for humans.

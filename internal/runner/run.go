@@ -25,6 +25,8 @@ type Options struct {
 	CgroupDir string
 	// ProcDir is the directory of the kernel's figures of the host, usually /proc.
 	ProcDir string
+	// CPUDir is the directory of the host's CPUs, usually /sys/devices/system/cpu.
+	CPUDir string
 	// IdleTimeout is the time without a request, and without a change of a task, after which a runner ends.
 	// This time does not pass while the runner prepares a task, or executes a measurement that ends by
 	// itself.
@@ -55,7 +57,7 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	}
 	s := newExecution(o.WorkDir)
 	s.client, s.programs, s.notes = o.Client, o.Programs, notesWriter{o.Stderr}
-	s.cgroup, s.proc = os.DirFS(o.CgroupDir), os.DirFS(o.ProcDir)
+	s.cgroup, s.proc, s.cpus = os.DirFS(o.CgroupDir), os.DirFS(o.ProcDir), os.DirFS(o.CPUDir)
 	s.frames = newFrameWriter(o.Stdout)
 	s.grace = cmp.Or(o.grace, killGrace)
 	return s.serveManager(ctx, o, listener)

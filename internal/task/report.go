@@ -120,6 +120,17 @@ type Usage struct {
 	// HostSaturatedSeconds is the time, in parts of about a second, in which the CPUs of the client's host
 	// together were busy for SaturatedShare or more.
 	HostSaturatedSeconds *float64 `json:"hostSaturatedSeconds,omitempty"`
+	// HostPower says how the CPUs of the host save energy; nil if the kernel does not say.
+	HostPower *HostPower `json:"hostPower,omitempty"`
+}
+
+// HostPower says how the CPUs of a host save energy.
+type HostPower struct {
+	// Governors are those of cpufreq, each with its driver after a slash, such as powersave/intel_pstate; empty if unknown.
+	Governors []string `json:"governors,omitempty"`
+	// IdleState is the enabled idle state that takes a CPU the longest time to leave: IdleExitSeconds.
+	IdleState       string  `json:"idleState,omitempty"`
+	IdleExitSeconds float64 `json:"idleExitSeconds,omitempty"`
 }
 
 // SaturatedShare is the share of the CPU time of a host from which on the host counts as saturated. A thread

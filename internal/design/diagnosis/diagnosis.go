@@ -41,6 +41,8 @@ type Facts struct {
 	// LayersAsked says that layers are to be measured, and Layers where operations spend their time, once that was measured.
 	LayersAsked bool
 	Layers      []v1alpha1.OperationTime
+	// Host is the node of the client that measured layers; nil if there was none.
+	Host *Host
 }
 
 // Options returns the options that Running should have.
@@ -74,6 +76,9 @@ func checks() []check {
 		{"SlowOperations", slowOperations, nil},
 		{"SlowNetwork", slowNetwork, nil},
 		{"SlowOSDs", slowOSDs, Facts.knowBesides},
+		{"HostCPUSaturated", hostCPUSaturated, Facts.knowBusy},
+		{"CPUSteal", cpuSteal, Facts.knowStolen},
+		{"ClientThrottled", clientThrottled, Facts.knowThrottled},
 		{"SpaceLow", spaceLow, nil},
 		{"RecoveryAtWork", recoveryAtWork, nil},
 		{"FewPGs", fewPGs, nil},
@@ -87,6 +92,7 @@ func checks() []check {
 		{"DebugLogs", debugLogs, nil},
 		{"ScrubsAtWork", scrubsAtWork, nil},
 		{"SnapshotsTrimmed", snapshotsTrimmed, nil},
+		{"CPUGovernor", cpuGovernor, Facts.knowGovernor},
 		{"NoFastDB", noFastDB, Facts.knowDevices},
 		{"ManyPGs", manyPGs, nil},
 		{"PoolCompressed", poolCompressed, Facts.knowPool},
@@ -168,7 +174,7 @@ func unchecked(f Facts) []string {
 	}
 	all = append(all,
 		"The network between nodes: round trip, loss and MTU. Only slow heartbeats, which Ceph reports, would have been found.",
-		"CPUs of the nodes: limits that throttle, steal time, frequency and C-states.",
+		uncheckedCPUs(f),
 		"Disks by themselves, and their write caches.",
 	)
 	all = all[:min(len(all), mostUnchecked)]

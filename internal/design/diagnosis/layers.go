@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/stats"
+	"github.com/cephtune/cephtune/internal/task"
 )
 
 // This file splits the time of an operation into layers. One client sends one operation at a time, in windows, to a pool
@@ -33,6 +34,8 @@ type Window struct {
 	// Operations and MeanSeconds are what the client reports.
 	Operations  int64   `json:"operations,omitempty"`
 	MeanSeconds float64 `json:"meanSeconds,omitempty"`
+	// Usage is what the client reports of its CPU and its host; nil if unknown.
+	Usage *task.Usage `json:"usage,omitempty"`
 	// Counted is what all OSDs of the pool counted meanwhile.
 	Counted ceph.OSDCounters `json:"counted"`
 	// Fault says why the window does not count; "" if it does.
