@@ -91,9 +91,9 @@ func AcknowledgedBefore(spec v1alpha1.CephBenchmarkSpec, now time.Time) time.Tim
 // the first one of the range: a later one excludes the date with 95 % confidence.
 func Judge(phases []v1alpha1.Phase, nights []Night, metric v1alpha1.Metric, acknowledgedBefore time.Time) ([]Series, error) {
 	all := []Series{}
-	for i := range phases {
-		for _, wanted := range metricsOf(&phases[i], nights, metric) {
-			s, err := seriesOf(phases[i].Name, wanted, nights, acknowledgedBefore)
+	for _, phase := range phases {
+		for _, wanted := range metricsOf(&phase, nights, metric) {
+			s, err := seriesOf(phase.Name, wanted, nights, acknowledgedBefore)
 			if err != nil {
 				return nil, err
 			}

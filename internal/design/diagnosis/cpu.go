@@ -33,8 +33,11 @@ func HostOf(node string, windows []Window) *Host {
 			sum  **float64
 			more *float64
 		}{
-			{&h.Usage.ThrottledSeconds, u.ThrottledSeconds}, {&h.Usage.WaitedSeconds, u.WaitedSeconds}, {&h.Usage.HostBusySeconds, u.HostBusySeconds},
-			{&h.Usage.HostStolenSeconds, u.HostStolenSeconds}, {&h.Usage.HostSaturatedSeconds, u.HostSaturatedSeconds},
+			{&h.Usage.ThrottledSeconds, u.ThrottledSeconds},
+			{&h.Usage.WaitedSeconds, u.WaitedSeconds},
+			{&h.Usage.HostBusySeconds, u.HostBusySeconds},
+			{&h.Usage.HostStolenSeconds, u.HostStolenSeconds},
+			{&h.Usage.HostSaturatedSeconds, u.HostSaturatedSeconds},
 		} {
 			if total.more != nil && *total.sum == nil {
 				*total.sum = new(0.0)

@@ -189,17 +189,17 @@ func TestJudge(t *testing.T) {
 		"a capacity that Ceph would not believe":        {capacities("700", "700", "700"), "MClockCapacity", likely, "osd.0: 700 IOPS"},
 		"a capacity that an administrator has measured": {capacities("120000", "120000", "120000"), "", "", ""},
 		"the option of the other medium":                {config("osd.1", "osd_mclock_max_capacity_iops_hdd", "5"), "", "", ""},
-		"a host that is busy half of the time": {host(task.Usage{HostBusySeconds: new(100.0), HostSaturatedSeconds: new(10.0)}), "", "", ""},
-		"a busy host":                          {host(task.Usage{HostBusySeconds: new(190.0)}), "HostCPUSaturated", likely, "node node-1, during the layers: the CPUs of a client's host were busy for 95 %"},
-		"a client that waits for a CPU":        {host(task.Usage{WaitedSeconds: new(30.0)}), "HostCPUSaturated", likely, "waited for a CPU for 30 %"},
-		"a throttled client, which waits, too": {host(task.Usage{WaitedSeconds: new(30.0), ThrottledSeconds: new(5.0)}), "ClientThrottled", likely, "stopped a client for 5 %"},
-		"stolen time":                          {host(task.Usage{HostStolenSeconds: new(20.0)}), "CPUSteal", likely, "the hypervisor took 10 %"},
-		"a governor that saves energy":         {power([]string{"performance/acpi-cpufreq", "ondemand/acpi-cpufreq"}, 0), "CPUGovernor", possible, "scaling_governor ondemand, driver acpi-cpufreq"},
-		"the lowest frequency":                 {power([]string{"powersave/acpi-cpufreq"}, 0), "CPUGovernor", likely, "scaling_governor powersave"},
-		"powersave of a driver that adapts":    {power([]string{"powersave/intel_pstate"}, 0), "CPUGovernor", possible, "driver intel_pstate"},
-		"a deep sleep beside fast operations":  {power([]string{"performance/intel_pstate"}, 133e-6), "CPUGovernor", possible, "idle state C6 takes up to 0.13 ms to leave; the fastest operation took 1.00 ms"},
-		"a light sleep":                        {power([]string{"performance/intel_pstate"}, 2e-6), "", "", ""},
-		"a text of a forged client":            {power([]string{"powersave/<script>"}, 0), "", "", ""},
+		"a host that is busy half of the time":          {host(task.Usage{HostBusySeconds: new(100.0), HostSaturatedSeconds: new(10.0)}), "", "", ""},
+		"a busy host":                                   {host(task.Usage{HostBusySeconds: new(190.0)}), "HostCPUSaturated", likely, "the CPUs of a client's host were busy for 95 %"},
+		"a client that waits for a CPU":                 {host(task.Usage{WaitedSeconds: new(30.0)}), "HostCPUSaturated", likely, "waited for a CPU for 30 %"},
+		"a throttled client, which waits, too":          {host(task.Usage{WaitedSeconds: new(30.0), ThrottledSeconds: new(5.0)}), "ClientThrottled", likely, "stopped a client for 5 %"},
+		"stolen time":                                   {host(task.Usage{HostStolenSeconds: new(20.0)}), "CPUSteal", likely, "the hypervisor took 10 %"},
+		"a governor that saves energy":                  {power([]string{"performance/acpi-cpufreq", "ondemand/acpi-cpufreq"}, 0), "CPUGovernor", possible, "scaling_governor ondemand, driver acpi-cpufreq"},
+		"the lowest frequency":                          {power([]string{"powersave/acpi-cpufreq"}, 0), "CPUGovernor", likely, "scaling_governor powersave"},
+		"powersave of a driver that adapts":             {power([]string{"powersave/intel_pstate"}, 0), "CPUGovernor", possible, "driver intel_pstate"},
+		"a deep sleep beside fast operations":           {power([]string{"performance/intel_pstate"}, 133e-6), "CPUGovernor", possible, "takes up to 0.13 ms to leave; the fastest operation took 1.00 ms"},
+		"a light sleep":                                 {power([]string{"performance/intel_pstate"}, 2e-6), "", "", ""},
+		"a text of a forged client":                     {power([]string{"powersave/<script>"}, 0), "", "", ""},
 		"another scheduler": {func(f *Facts) {
 			config("osd.1", "osd_mclock_max_capacity_iops_ssd", "5")(f)
 			option("osd_op_queue", "wpq", "")(f)
@@ -264,7 +264,9 @@ func power(governors []string, idleExitSeconds float64) func(*Facts) {
 
 // The parts of all windows are added, and a window without a report does not count.
 func TestHostOf(t *testing.T) {
-	u := func(busy float64) *task.Usage { return &task.Usage{Seconds: 10, HostCPUSeconds: 20, HostBusySeconds: &busy} }
+	u := func(busy float64) *task.Usage {
+		return &task.Usage{Seconds: 10, HostCPUSeconds: 20, HostBusySeconds: &busy}
+	}
 	got := HostOf("n", []Window{{Usage: u(5)}, {}, {Usage: &task.Usage{}}, {Usage: u(7)}})
 	want := &Host{Node: "n", Usage: task.Usage{Seconds: 20, HostCPUSeconds: 40, HostBusySeconds: new(12.0)}}
 	if diff := cmp.Diff(want, got); diff != "" || HostOf("n", []Window{{}}) != nil {
