@@ -462,7 +462,9 @@ func (s *Sessions) longer() string {
 }
 
 // useSessions says, to people who write YAML and to those who type flags, how to leave the quick mode.
-func useSessions() string { return fmt.Sprintf("use sessions: %d (with flags, no --quick)", switchback.DefaultSessions) }
+func useSessions() string {
+	return fmt.Sprintf("use sessions: %d (with flags, no --quick)", switchback.DefaultSessions)
+}
 
 // mostSessions is the largest number of sessions that the API accepts.
 const mostSessions = 12
