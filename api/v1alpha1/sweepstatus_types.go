@@ -82,10 +82,10 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
-	// headline has the typical figures of the objective with the baseline and with the leading configuration, and
-	// which way is better, such as `41.2k → 52k IOPS, higher is better`.
+	// headline has the typical figures of the objective with the baseline and with the leading configuration, the
+	// interval of the difference, and which way is better, such as `41.2k → 52k IOPS (+14 % to +38 %), higher is better`.
 	// +optional
-	// +kubebuilder:validation:MaxLength=88
+	// +kubebuilder:validation:MaxLength=128
 	Headline string `json:"headline,omitempty"`
 
 	// verdict is the verdict on the leading configuration, once no more runs follow: the winner, or the

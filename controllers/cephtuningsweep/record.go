@@ -21,7 +21,7 @@ import (
 const (
 	maxMessage  = 1024 // of a condition, and of the note of an event
 	maxStep     = 128
-	maxProgress = 64
+	maxProgress = 96
 )
 
 // statusAfter returns the sweep with its status after a pass.

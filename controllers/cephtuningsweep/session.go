@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clients/live"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/design/sweep"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure/fitness"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
@@ -283,14 +285,19 @@ func (r *Reconciler) enterSession(ctx context.Context, seen pass) (effect, error
 		seen.memory.pauses = endsInvalid
 	}
 	if s.lack != "" {
-		entered.Events = append(entered.Events, starved(fmt.Sprintf("Trial %d", seen.run()), s.lack))
+		entered.Events = append(entered.Events, starved(seen.run(), s.lack, nodesOfRun(seen.sweep)))
 	}
 	return entered, nil
 }
 
-// starved returns the event about a trial whose clients or hosts lacked CPU.
-func starved(trial, lack string) reconcile.Event {
-	return reconcile.Warning("Starved", fmt.Sprintf("%s counts, but proves no gain: %s. End other work on these hosts, or give clients more CPU.", trial, lack))
+// starved returns the event about a trial whose clients or hosts lacked CPU. Users can edit the annotation with the nodes, so
+// their text is cut.
+func starved(trial int, lack string, nodes []v1alpha1.NodeName) reconcile.Event {
+	hosts := "the clients' hosts"
+	if len(nodes) > 0 {
+		hosts = ellipsis.Cut(strings.Trim(fmt.Sprint(nodes), "[]"), 256)
+	}
+	return reconcile.Warning("Starved", fmt.Sprintf("Trial %d counts, but proves no gain: %s. End other work on %s, or give clients more CPU.", trial, lack, hosts))
 }
 
 // endedSession returns the trial of a session, and why it is invalid; "" if it is valid.

@@ -3,6 +3,7 @@ package cephtuningsweep
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +20,14 @@ type sessionPace struct {
 	long        bool          // long windows
 }
 
-// String describes the pace in a few words, such as "pair 5 of 8, 0.71–0.94 so far, about 2 min".
+// String describes the pace in a few words, such as "0.71–0.94 × baseline so far, pair 5 of 8, about 2 min".
 func (p sessionPace) String() string {
 	parts := []string{fmt.Sprintf("pair %d of %d", min(p.pairs+1, p.goal), p.goal)}
 	if p.long {
 		parts[0] = "long windows"
 	}
 	if p.ratio.Low > 0 && p.ratio.High < 100 {
-		parts = append(parts, fmt.Sprintf("%.2f–%.2f so far", p.ratio.Low, p.ratio.High))
+		parts = slices.Insert(parts, 0, fmt.Sprintf("%.2f–%.2f × baseline so far", p.ratio.Low, p.ratio.High))
 	}
 	if p.left > 0 {
 		parts = append(parts, fmt.Sprintf("about %.0f min", math.Ceil(p.left.Minutes())))

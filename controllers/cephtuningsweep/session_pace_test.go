@@ -12,11 +12,11 @@ import (
 
 func TestPace(t *testing.T) {
 	for want, p := range map[string]sessionPace{
-		"pair 5 of 8, 0.71–0.94 so far, about 2 min": {pairs: 4, goal: 8, ratio: stats.Bounds{Low: 0.709, High: 0.943}, left: 90 * time.Second},
-		"pair 1 of 8, about 6 min":                   {goal: 8, left: 6 * time.Minute},
-		"pair 8 of 8":                                {pairs: 8, goal: 8},
-		"pair 3 of 8, about 1 min":                   {pairs: 2, goal: 8, ratio: stats.Bounds{Low: 0.5, High: math.Inf(1)}, left: time.Second},
-		"long windows, about 3 min":                  {goal: 1, left: 3 * time.Minute, long: true},
+		"0.71–0.94 × baseline so far, pair 5 of 8, about 2 min": {pairs: 4, goal: 8, ratio: stats.Bounds{Low: 0.709, High: 0.943}, left: 90 * time.Second},
+		"pair 1 of 8, about 6 min":                              {goal: 8, left: 6 * time.Minute},
+		"pair 8 of 8":                                           {pairs: 8, goal: 8},
+		"pair 3 of 8, about 1 min":                              {pairs: 2, goal: 8, ratio: stats.Bounds{Low: 0.5, High: math.Inf(1)}, left: time.Second},
+		"long windows, about 3 min":                             {goal: 1, left: 3 * time.Minute, long: true},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

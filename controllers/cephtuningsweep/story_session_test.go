@@ -350,7 +350,7 @@ func gainOnABusyHost(w *world) {
 		}
 		w.wantReplayed(s, 1)
 	}
-	w.awaitEvent("Starved", "the CPUs of a client's host were busy for 99 % of the time (limit 90 %)")
+	w.awaitEvent("Starved", "the CPUs of a client's host were busy for 99 % of the time (limit 90 %). End other work on ")
 }
 
 // rateThatIsTooHigh has a baseline that reaches a third of the offered rate. That is an outcome, so the loss counts.

@@ -2,14 +2,19 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/internal/cli/analyze"
@@ -27,6 +32,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/start"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/watch"
+	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/version"
 )
 
@@ -85,7 +92,7 @@ func NewRoot(name string) *cobra.Command {
 		Args:          refuseUnknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.UsageErrorf("%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.UsageErrorf("%w%s", err, flagHint(cmd, err)) })
 	pace := object.DefaultPace()
 	for _, newCommand := range []func(*kube.Connection) *cobra.Command{
 		func(c *kube.Connection) *cobra.Command { return start.NewRunCommand(c.Connect, c.FollowLog) },
@@ -121,7 +128,58 @@ func NewRoot(name string) *cobra.Command {
 
 func refuseUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return exit.UsageErrorf("unknown command %q for %q", args[0], cmd.CommandPath())
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		return exit.UsageErrorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean("", tuning.Similar(args[0], names)))
 	}
 	return nil
+}
+
+func didYouMean(prefix, name string) string {
+	if name == "" {
+		return ""
+	}
+	return ": did you mean " + prefix + name + "?"
+}
+
+// flagHint says, for an error about an unknown flag, which flag of the command the user may have meant or, if other commands
+// have the flag, which ones, with an example of the first; "" for any other error.
+func flagHint(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	name := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()) // pflag reads -bs as -b and -s.
+	if cmd.Flags().Lookup(name) != nil {
+		return didYouMean("--", name)
+	}
+	var names, have []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for name := range words.Flags() {
+		if cmd.Flags().Lookup(name) != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if similar := tuning.Similar(name, names); similar != "" {
+		return didYouMean("--", similar)
+	}
+	example := ""
+	for _, other := range cmd.Root().Commands() {
+		if other.Flags().Lookup(name) == nil {
+			continue
+		}
+		have = append(have, strconv.Quote(other.Name()))
+		for line := range strings.Lines(other.Example) {
+			if example == "" && strings.Contains(line, "--"+name+" ") {
+				example = ", as in: " + strings.TrimSpace(line)
+			}
+		}
+	}
+	if len(have) == 0 {
+		return ""
+	}
+	return ": it is a flag of " + strings.Join(have, ", ") + example
 }

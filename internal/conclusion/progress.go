@@ -15,7 +15,7 @@ import (
 // The maximum lengths of texts of Progress in status, in bytes.
 const (
 	maxStep    = 128
-	maxSummary = 64
+	maxSummary = 96
 )
 
 // Progress says how far a benchmark has come.
@@ -49,8 +49,11 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 	if p.Diagnosis {
 		progress.Summary, progress.CompletedRuns = "diagnosis", 0
 	}
-	if s.Headline != "" {
-		progress.Summary = strings.TrimPrefix(string(s.Verdict)+": "+s.Headline, ": ")
+	switch figure, _, _ := strings.Cut(s.Headline, ", "); {
+	case s.Verdict != "" && figure != "":
+		progress.Summary = string(s.Verdict) + ": " + s.Headline // The limit follows the figure.
+	case figure != "":
+		progress.Summary = figure
 	}
 	if s.Trial != nil {
 		progress.Summary = "trial: " + progress.Summary

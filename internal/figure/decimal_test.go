@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +116,28 @@ func TestHeadline(t *testing.T) {
 				t.Errorf("without figures it is %q", got)
 			}
 		})
+	}
+	measured := func(metric v1alpha1.Metric, value, low, high v1alpha1.Decimal) v1alpha1.MetricResult {
+		return v1alpha1.MetricResult{Metric: metric, Direction: v1alpha1.DirectionTotal, Value: value, Low: low, High: high}
+	}
+	fio := v1alpha1.Phase{Name: "randread-4k", Fio: &v1alpha1.Fio{BlockSize: quantity("4Ki")}}
+	atRate := v1alpha1.Phase{Name: "randread-4k", Fio: &v1alpha1.Fio{BlockSize: quantity("4Ki"), RateIOPS: new(int64(1000))}}
+	long := v1alpha1.Phase{Name: v1alpha1.PhaseName(strings.Repeat("x", 48)), Fio: fio.Fio}
+	several := v1alpha1.PhaseResult{Metrics: []v1alpha1.MetricResult{
+		measured(v1alpha1.MetricIOPS, "5470", "4850", "6180"), measured(v1alpha1.MetricLatencyP99, "0.0058", "0.0055", "0.0062"),
+	}}
+	closed := *several.DeepCopy()
+	closed.Marks = []v1alpha1.ResultMark{v1alpha1.MarkClosedLoop}
+	one := v1alpha1.PhaseResult{Metrics: []v1alpha1.MetricResult{measured(v1alpha1.MetricIOPS, "5470", "", ""), measured(v1alpha1.MetricLatencyP99, "0.0058", "", "")}}
+	for want, got := range map[string]string{
+		"randread-4k 5.47k IOPS (4.85k–6.18k), closed-loop p99 5.8ms (5.5ms–6.2ms)": Headline(&fio, closed),
+		"randread-4k p99 5.8ms (5.5ms–6.2ms), 5.47k IOPS (4.85k–6.18k)":             Headline(&atRate, several),
+		"randread-4k 5.47k IOPS, p99 5.8ms":                                         Headline(&fio, one), // One run has no interval.
+		string(long.Name) + " 5.47k IOPS (4.85k–6.18k)":                             Headline(&long, closed),
+	} {
+		if got != want || len(got) > maxHeadline {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 	bandwidthOnly := v1alpha1.PhaseResult{Metrics: figures.Metrics[:1]}
 	if got := Headline(&v1alpha1.Phase{Name: "p", Fio: &v1alpha1.Fio{}}, bandwidthOnly); got != "p 412 MiB/s" {

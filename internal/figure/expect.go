@@ -107,12 +107,12 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	if err != nil {
 		return checked{}, fmt.Errorf("%s: %w", name(e), err)
 	}
-	c.result.Value, c.headline = m.Value, headline(e, f.value)
+	c.result.Value, c.headline = m.Value, headline(e, f)
 	if IsPercentile(e.Metric) && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
 		c.result.Mark = v1alpha1.MarkClosedLoop
 	}
 	if c.result.Mark != "" && !e.ClosedLoop {
-		c.clause = name(e) + " is " + f.describe(e.Metric) + " in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase, or closedLoop: true in the expectation"
+		c.clause = name(e) + " is " + f.describe(e.Metric) + " in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop)"
 		return c, nil
 	}
 	if e.MaximumRegression != "" {
@@ -190,9 +190,9 @@ func name(e v1alpha1.Expectation) string {
 }
 
 // headline returns an expectation's figure, with the metric's name unless the unit says it.
-func headline(e v1alpha1.Expectation, value float64) string {
+func headline(e v1alpha1.Expectation, f bounds) string {
 	text := strings.TrimSuffix(strings.TrimSuffix(name(e), " "+string(v1alpha1.MetricIOPS)), " "+string(v1alpha1.MetricBandwidth))
-	return text + " " + Human(e.Metric, value)
+	return text + " " + f.brief(e.Metric)
 }
 
 // bounds holds a value with its interval. Without an interval, low and high equal the value.
@@ -219,6 +219,16 @@ func (b bounds) describe(metric v1alpha1.Metric) string {
 		return Human(metric, b.value)
 	}
 	return fmt.Sprintf("%s (%s to %s)", Human(metric, b.value), Human(metric, b.low), Human(metric, b.high))
+}
+
+// brief is like describe, but shorter: "5.47k IOPS (4.85k–6.18k)".
+func (b bounds) brief(metric v1alpha1.Metric) string {
+	text := Human(metric, b.value)
+	if !b.isInterval {
+		return text
+	}
+	_, unit, _ := strings.Cut(text, " ")
+	return fmt.Sprintf("%s (%s–%s)", text, strings.TrimSuffix(Human(metric, b.low), " "+unit), strings.TrimSuffix(Human(metric, b.high), " "+unit))
 }
 
 type limit struct {

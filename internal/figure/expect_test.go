@@ -76,7 +76,7 @@ func TestExpect(t *testing.T) {
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
-			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase, or closedLoop: true in the expectation.",
+			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop).",
 		},
 		"a latency that grows": {
 			[]v1alpha1.Expectation{atMost("full", v1alpha1.MetricLatencyP99, "1h")},
@@ -213,9 +213,9 @@ func TestHeadlineOfAGate(t *testing.T) {
 		expectations []v1alpha1.Expectation
 		want         string
 	}{
-		"the first one that is met":      {[]v1alpha1.Expectation{met, inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "1s"))}, "three 5k IOPS, at least 4k"},
+		"the first one that is met":      {[]v1alpha1.Expectation{met, inClosedLoop(atMost("three", v1alpha1.MetricLatencyP99, "1s"))}, "three 5k IOPS (4.5k–5.5k), at least 4k"},
 		"the one that is missed":         {[]v1alpha1.Expectation{met, missed}, "one 400 MiB/s, not at least 1Gi"},
-		"one that nobody can judge":      {[]v1alpha1.Expectation{met, p99}, "three LatencyP99 20ms"},
+		"one that nobody can judge":      {[]v1alpha1.Expectation{met, p99}, "three LatencyP99 20ms (15ms–25ms)"},
 		"an unknown figure":              {[]v1alpha1.Expectation{met, atMost("none", v1alpha1.MetricLatencyP99, "1s")}, ""},
 		"no expectation has no headline": {nil, ""},
 	} {

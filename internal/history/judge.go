@@ -11,7 +11,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/changepoint"
-	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
@@ -124,14 +123,8 @@ func metricsOf(phase *v1alpha1.Phase, nights []Night, metric v1alpha1.Metric) (a
 	return all
 }
 
-// mainMetric returns the metric that shows how fast a phase was in a night. At a rate, operations per second are those
-// that were offered, unless they were too many: then there are no latencies.
+// mainMetric returns the metric that shows how fast a phase was in a night.
 func mainMetric(phase *v1alpha1.Phase, n Night) v1alpha1.Metric {
-	if traits := engine.TraitsOf(phase); traits.OfferedIOPS+traits.OfferedBytesPerSecond > 0 {
-		if _, ok := n.figureIn(phase.Name, v1alpha1.MetricLatencyP99); ok {
-			return v1alpha1.MetricLatencyP99
-		}
-	}
 	var have v1alpha1.PhaseResult
 	for _, f := range n.Figures {
 		if f.Phase == phase.Name {

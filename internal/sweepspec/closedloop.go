@@ -46,7 +46,7 @@ func closedLoopNote(spec *Spec) string {
 		names[i], phases[i] = string(ref.Phase)+" "+string(ref.Metric), ref.Phase
 	}
 	slices.Sort(names)
-	note := fmt.Sprintf("ClosedLoop: without an offered rate, a percentile hides stalls, and falls when fewer operations are in flight: %s. Set rateIOPS to compare latencies at one load.",
+	note := fmt.Sprintf("ClosedLoop: without an offered rate, a percentile hides stalls, and falls when fewer operations are in flight: %s. Set rateIOPS (--rate-iops) to compare latencies at one load.",
 		strings.Join(slices.Compact(names), " and "))
 	if deep := variesLoad(spec, phases, v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth); deep != "" {
 		note += fmt.Sprintf(" Parameter %s varies the number of operations in flight: a lower value alone lowers the latency.", deep)

@@ -102,10 +102,14 @@ func (r recommendation) finding(c int, first bool) string {
 	if err != nil || row.Verdict == v1alpha1.VerdictInvalid {
 		return "no verdict"
 	}
-	reach := r.reach(row, first)
+	metric := ""
+	if first {
+		metric = string(r.spec.Objective.Metric) + " "
+	}
+	interval := reach(row, metric)
 	switch row.Verdict {
 	case v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter:
-		text := r.speed(ratio) + r.where(c) + reach
+		text := r.speed(ratio) + r.where(c) + interval
 		if c != r.winner && row.Reason == string(sweep.ConstraintBroken) {
 			return text + ", but it breaks a constraint"
 		}
@@ -116,10 +120,10 @@ func (r recommendation) finding(c int, first bool) string {
 	case v1alpha1.VerdictInferior:
 		return r.speed(ratio) + r.where(c)
 	case v1alpha1.VerdictEquivalent:
-		return "no relevant difference" + reach
+		return "no relevant difference" + interval
 	case v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid:
 	}
-	return r.open(row) + reach
+	return r.open(row) + interval
 }
 
 // open says why nothing is proven about a candidate.
@@ -163,8 +167,8 @@ func (r recommendation) where(c int) string {
 	return ""
 }
 
-// reach returns the interval of a ratio as differences, in brackets; "" for an unknown interval.
-func (r recommendation) reach(row v1alpha1.ConfigurationResult, named bool) string {
+// reach returns the interval of a ratio as differences, in brackets and after the metric; "" for an unknown interval.
+func reach(row v1alpha1.ConfigurationResult, metric string) string {
 	low, err := figure.ParseDecimal(row.Low)
 	if err != nil {
 		return ""
@@ -172,10 +176,6 @@ func (r recommendation) reach(row v1alpha1.ConfigurationResult, named bool) stri
 	high, err := figure.ParseDecimal(row.High)
 	if err != nil {
 		return ""
-	}
-	metric := ""
-	if named {
-		metric = string(r.spec.Objective.Metric) + " "
 	}
 	return fmt.Sprintf(" (%s%s to %s)", metric, signed(low-1), signed(high-1))
 }

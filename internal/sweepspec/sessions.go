@@ -199,7 +199,7 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	budget, after := fixed.Budget, sweep.Estimate{Time: s.cost.Time + next.Time, Bytes: s.cost.Bytes + next.Bytes}
 	switch {
 	case !(sweep.Budget{Time: budget.Time, Reserve: budget.Reserve}).Affordable(after):
-		return "budget.duration has no room for another session"
+		return "budget.duration (--budget) has no room for another session"
 	case !budget.Affordable(after):
 		return "budget.bytesWritten has no room for another session"
 	}
@@ -444,7 +444,7 @@ func (s *Sessions) caveat(f session.Finding) string {
 	case whyOf(f) == string(stats.Starved):
 		return "" // More windows on these hosts would not help, and the notes say so.
 	case whyOf(f) == string(reasonRuledOut):
-		return fmt.Sprintf(" A gain or a loss of %s is ruled out; for smaller ones, lower minimumEffect.", s.spec.Objective.MinimumEffect)
+		return fmt.Sprintf(" A gain or a loss of %s is ruled out; for smaller ones, lower minimumEffect (--minimum-effect).", s.spec.Objective.MinimumEffect)
 	case f.Assessment.Verdict == stats.Inconclusive:
 		return s.missing(f)
 	case f.Scope == switchback.Windows:
@@ -456,9 +456,14 @@ func (s *Sessions) caveat(f session.Finding) string {
 // longer says how to measure treatments that stay applied for longer.
 func (s *Sessions) longer() string {
 	if s.Quick() {
-		return fmt.Sprintf("use sessions: %d.", switchback.DefaultSessions)
+		return useSessions() + "."
 	}
 	return s.Stop + "."
+}
+
+// useSessions says, to people who write YAML and to those who type flags, how to leave the quick mode.
+func useSessions() string {
+	return fmt.Sprintf("use sessions: %d (with flags, no --quick)", switchback.DefaultSessions)
 }
 
 // mostSessions is the largest number of sessions that the API accepts.
@@ -474,7 +479,7 @@ func (s *Sessions) missing(f session.Finding) string {
 	m, subject, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
 	if f.Scope == switchback.Windows {
 		m.Needed, subject = m.Needed*s.pairsOfBlock(), "pair of windows"
-		most, more = fmt.Sprintf("a session has at most %d: use sessions: %d", switchback.LastLook, switchback.DefaultSessions), switchback.LastLook-f.Assessment.Runs*s.pairsOfBlock()
+		most, more = fmt.Sprintf("a session has at most %d: %s", switchback.LastLook, useSessions()), switchback.LastLook-f.Assessment.Runs*s.pairsOfBlock()
 	}
 	if m.Needed == 0 || m.Needed > mostMissing {
 		return " More windows would not decide."

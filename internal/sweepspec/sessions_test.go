@@ -408,7 +408,7 @@ func TestSentenceStatesTheScope(t *testing.T) {
 	if err != nil || out.Scope != v1alpha1.ScopeWindows || out.Verdict != v1alpha1.VerdictInferior {
 		t.Errorf("%+v, %v", out, err)
 	}
-	for _, part := range []string{"cap=1 is Inferior on this pool, in this hour, in switched windows", "0.301 times the baseline", "by 8 pairs of windows of 10s", "was not measured: use sessions: 6."} {
+	for _, part := range []string{"cap=1 is Inferior on this pool, in this hour, in switched windows", "0.301 times the baseline", "by 8 pairs of windows of 10s", "was not measured: use sessions: 6 (with flags, no --quick)."} {
 		if !strings.Contains(out.Summary, part) {
 			t.Errorf("%q lacks %q", out.Summary, part)
 		}
@@ -451,22 +451,22 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 		"windows are too few": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.16},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.876 to 1.144; higher is better), by 8 pairs of windows of 10s." +
-				" About 63 more pairs of windows would show that windows are equivalent, but a session has at most 60: use sessions: 6.", "no difference proven",
+				" About 63 more pairs of windows would show that windows are equivalent, but a session has at most 60: use sessions: 6 (with flags, no --quick).", "no difference proven",
 		},
 		"an effect that matters is ruled out": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.08},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
-				" A gain or a loss of 10% is ruled out; for smaller ones, lower minimumEffect.", "no difference of 10% or more",
+				" A gain or a loss of 10% is ruled out; for smaller ones, lower minimumEffect (--minimum-effect).", "no difference of 10% or more",
 		},
 		"windows are enough": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
-				" Short windows cannot show how a setting acts for longer: use sessions: 6.", "no difference of 10% or more",
+				" Short windows cannot show how a setting acts for longer: use sessions: 6 (with flags, no --quick).", "no difference of 10% or more",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: -0.06, StdDev: 0.08},
 			"cap=512 trails the baseline, not proven, on this pool, in this hour, in switched windows: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows of 10s." +
-				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6.", "no difference proven",
+				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6 (with flags, no --quick).", "no difference proven",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -503,7 +503,7 @@ func TestAdviceStaysWithinTheBounds(t *testing.T) {
 	}{
 		"one session": {switchedPatch, []v1alpha1.Trial{
 			sessionTrial(1, false, "", switchback.Entry{Candidate: 1, Blocks: 20, Mean: -0.02, StdDev: 0.17}),
-		}, "but a session has at most 60: use sessions: 6."},
+		}, "but a session has at most 60: use sessions: 6 (with flags, no --quick)."},
 		"all sessions": {
 			strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,
 			"but a sweep has at most 12: use a longer longWindow.",
@@ -628,7 +628,7 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 		"a late effect":   {general, short(0.1, 0.3, 9), 2, "", "", 0, "1/4 sessions"},
 		"the budget is over": {
 			strings.Replace(general, `guardrails:`, `budget: {duration: 15m}, guardrails:`, 1), append(short(-0.3, 0.3, 0), three(0.3)[:2]...), 0, "Superior", "Windows", 0,
-			"was not measured: budget.duration has no room for another session.",
+			"was not measured: budget.duration (--budget) has no room for another session.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

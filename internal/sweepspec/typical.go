@@ -103,13 +103,14 @@ func (o *Outcome) figures(spec *Spec, trials []v1alpha1.Trial, leader int) {
 	if leader == 0 && len(o.Configurations) == 2 {
 		leader = 1
 	}
-	if leader > 0 {
-		o.Headline = headlineOf(spec.Objective.Metric, typical[0], typical[leader])
+	if leader > 0 && leader < len(o.Configurations) {
+		o.Headline = headlineOf(spec.Objective.Metric, typical[0], typical[leader], reach(o.Configurations[leader], ""))
 	}
 }
 
-// headlineOf returns two figures of the objective, and which way is better; "" if a figure is unknown.
-func headlineOf(metric v1alpha1.Metric, before, after string) string {
+// headlineOf returns two figures of the objective, the interval of the difference, and which way is better; "" if a figure is
+// unknown.
+func headlineOf(metric v1alpha1.Metric, before, after, interval string) string {
 	if before == "" || after == "" {
 		return ""
 	}
@@ -117,7 +118,7 @@ func headlineOf(metric v1alpha1.Metric, before, after string) string {
 	if figure.IsLatency(metric) {
 		name = string(metric) + " "
 	}
-	return fmt.Sprintf("%s%s → %s, %s is better", name, withoutUnit(before, after), after, BetterWord(metric))
+	return fmt.Sprintf("%s%s → %s%s, %s is better", name, withoutUnit(before, after), after, interval, BetterWord(metric))
 }
 
 // withoutUnit removes the unit of a figure if it is that of the next figure.
@@ -130,10 +131,10 @@ func withoutUnit(text, next string) string {
 }
 
 // wideResult is the most characters of a result in the table of kubectl get, if its parts allow.
-const wideResult = 40
+const wideResult = 60
 
-// ResultLine returns the outcome of a sweep in a few words, such as "Superior: pg_num=64, 378 → 541 MiB/s". It leaves a
-// winner's name out if it is long.
+// ResultLine returns the outcome of a sweep in a few words, such as "Superior: pg_num=64, 378 → 541 MiB/s (+14 % to +68 %)". It
+// leaves a winner's name out if it is long.
 func ResultLine(s *v1alpha1.CephTuningSweepStatus) string {
 	line, _, _ := strings.Cut(s.Headline, ", ")
 	if s.Effect != "" {

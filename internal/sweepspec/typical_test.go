@@ -51,27 +51,28 @@ func TestTypicalFigures(t *testing.T) {
 
 func TestHeadlines(t *testing.T) {
 	for want, c := range map[string]struct {
-		metric        v1alpha1.Metric
-		before, after string
+		metric                  v1alpha1.Metric
+		before, after, interval string
 	}{
-		"41.2k → 52k IOPS, higher is better":        {v1alpha1.MetricIOPS, "41.2k IOPS", "52k IOPS"},
-		"LatencyP99 3.1ms → 2.2ms, lower is better": {v1alpha1.MetricLatencyP99, "3.1ms", "2.2ms"},
-		"": {v1alpha1.MetricIOPS, "", "52k IOPS"},
+		"41.2k → 52k IOPS, higher is better":                         {v1alpha1.MetricIOPS, "41.2k IOPS", "52k IOPS", ""},
+		"41.2k → 52k IOPS (+14 % to +38 %), higher is better":        {v1alpha1.MetricIOPS, "41.2k IOPS", "52k IOPS", " (+14 % to +38 %)"},
+		"LatencyP99 3.1ms → 2.2ms (−32 % to −24 %), lower is better": {v1alpha1.MetricLatencyP99, "3.1ms", "2.2ms", " (−32 % to −24 %)"},
+		"": {v1alpha1.MetricIOPS, "", "52k IOPS", ""},
 	} {
-		if got := headlineOf(c.metric, c.before, c.after); got != want {
+		if got := headlineOf(c.metric, c.before, c.after, c.interval); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
-// The table of kubectl get has 40 characters for a result.
+// The table of kubectl get has 60 characters for a result.
 func TestResultsInOneLine(t *testing.T) {
 	for want, s := range map[string]v1alpha1.CephTuningSweepStatus{
-		"Superior: pg_num=64, 378 → 541 MiB/s": {
-			Verdict: v1alpha1.VerdictSuperior, Best: "pg_num=64", Effect: "+38.7%", Headline: "378 → 541 MiB/s, higher is better",
+		"Superior: pg_num=64, 378 → 541 MiB/s (+14 % to +68 %)": {
+			Verdict: v1alpha1.VerdictSuperior, Best: "pg_num=64", Effect: "+38.7%", Headline: "378 → 541 MiB/s (+14 % to +68 %), higher is better",
 		},
-		"Superior: LatencyP99 12.2ms → 8.58ms": {
-			Verdict: v1alpha1.VerdictSuperior, Best: "osd_mclock_profile=high_client_ops", Effect: "-28.0%", Headline: "LatencyP99 12.2ms → 8.58ms, lower is better",
+		"Superior: LatencyP99 12.2ms → 8.58ms (−32 % to −24 %)": {
+			Verdict: v1alpha1.VerdictSuperior, Best: "osd_mclock_profile=high_client_ops", Effect: "-28.0%", Headline: "LatencyP99 12.2ms → 8.58ms (−32 % to −24 %), lower is better",
 		},
 		"Better: pg_num=64":             {Verdict: v1alpha1.VerdictBetter, Best: "pg_num=64", Effect: "+7.0%"},
 		"Inconclusive: 401 → 407k IOPS": {Verdict: v1alpha1.VerdictInconclusive, Best: "baseline", Headline: "401 → 407k IOPS, higher is better"},

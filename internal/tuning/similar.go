@@ -1,19 +1,15 @@
 package tuning
 
-import (
-	"github.com/cephtune/cephtune/internal/settings"
-)
-
 // maxTypos is the maximum distance in bytes at which two names count as similar.
 const maxTypos = 2
 
-// similar returns the name in the list `options` that is most similar to the given name, but not equal to it;
-// "" if no name is similar.
-func similar(name string, options []settings.Option) string {
-	best, least := "", maxTypos+1
-	for _, o := range options {
-		if typos := distance(name, o.Name); typos > 0 && typos < least {
-			best, least = o.Name, typos
+// Similar returns the one of names that is most similar to the given name, but not equal to it; "" if none is similar. A
+// short name allows fewer typos.
+func Similar(name string, names []string) string {
+	best, least := "", min(maxTypos, len(name)/3)+1
+	for _, other := range names {
+		if typos := distance(name, other); typos > 0 && typos < least {
+			best, least = other, typos
 		}
 	}
 	return best

@@ -174,9 +174,13 @@ func isKnown(w request, knowledge Known, allowed Permissions) []Problem {
 		return nil
 	}
 	help := knowledge.Help[w.setting.Option]
+	var names []string
+	for _, o := range allowed.Cluster.Options {
+		names = append(names, o.Name)
+	}
 	switch {
-	case !help.Known && similar(w.setting.Option, allowed.Cluster.Options) != "":
-		return w.problem(ProblemUnknown, "this Ceph has no option %s: did you mean %s?", w.setting.Option, similar(w.setting.Option, allowed.Cluster.Options))
+	case !help.Known && Similar(w.setting.Option, names) != "":
+		return w.problem(ProblemUnknown, "this Ceph has no option %s: did you mean %s?", w.setting.Option, Similar(w.setting.Option, names))
 	case !help.Known:
 		return w.problem(ProblemUnknown, "this Ceph has no option %s: `ceph config ls` lists its options", w.setting.Option)
 	case len(help.Services) > 0 && !slices.Contains(help.Services, "osd") && !slices.Contains(help.Services, "common"):

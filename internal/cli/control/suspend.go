@@ -156,7 +156,7 @@ func (o *change) await(ctx context.Context, c client.Client, found client.Object
 		return said.failed != nil
 	})
 	if err != nil && ctx.Err() != nil {
-		return object.Unfinishedf(err, "%s is not suspended yet: %w; its last message: %s", subject, err, said.last)
+		return object.Unfinishedf(err, "%s is not suspended yet: %w; the operator continues; its last message: %s", subject, err, said.last)
 	}
 	return cmp.Or(err, said.failed, failed)
 }

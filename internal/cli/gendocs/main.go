@@ -24,7 +24,8 @@ is generated from the program's own help by ` + "`make generate`" + `.
 
 **Exit codes**, for scripts: 0 is success. 1 is an error, or something that failed. 2 is wrong usage, and nothing was
 done. 3 is an unexpected outcome, such as a gate that failed, a verdict that ` + "`--expect`" + ` does not name, or a wait longer
-than ` + "`--timeout`" + `. 4 is an unknown outcome: ` + "`compare`" + ` has too few runs or facts. Each command's help explains its codes.
+than ` + "`--timeout`" + `. 4 is an unknown outcome: the verdict on a gate is Inconclusive, or ` + "`compare`" + ` has too few runs or
+facts. 130 is an interrupt. Each command's help explains its codes.
 
 **Completion** of commands, flags and the names of objects: ` + "`kubectl-cephtune completion bash`" + ` (zsh, fish, powershell)
 prints a script; with ` + "`--help`" + `, it says how to load the script. For ` + "`kubectl cephtune`" + `, kubectl asks a program named

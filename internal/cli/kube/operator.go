@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,13 +51,24 @@ func CephClusters(ctx context.Context, reader client.Reader) ([]unstructured.Uns
 	return list.Items, err
 }
 
-// CheckNamespace returns an error if the operator does not watch a namespace. The error lists the namespaces that it
-// watches. The result is nil if that cannot be known: most users may not read the operator's Deployment, and an
-// operator without the flag watches all namespaces.
+// ErrUnchecked says that the namespaces that the operator watches are unknown.
+var ErrUnchecked = errors.New("the operator's Deployment cannot be read")
+
+// CheckNamespace is like [LookupNamespace], but returns nil if the namespaces are unknown: most users may not read the
+// operator's Deployment.
 func CheckNamespace(ctx context.Context, reader client.Reader, namespace string) error {
+	if err := LookupNamespace(ctx, reader, namespace); !errors.Is(err, ErrUnchecked) {
+		return err
+	}
+	return nil
+}
+
+// LookupNamespace returns an error if the operator does not watch a namespace. The error lists the namespaces that it
+// watches. An operator without the flag watches all namespaces.
+func LookupNamespace(ctx context.Context, reader client.Reader, namespace string) error {
 	operators, err := Operators(ctx, reader, OperatorNamespace)
 	if err != nil || len(operators) != 1 {
-		return nil //nolint:nilerr // The docstring says why.
+		return ErrUnchecked
 	}
 	watched := watchedNamespaces(&operators[0])
 	if len(watched) == 0 || slices.Contains(watched, namespace) {

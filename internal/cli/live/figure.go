@@ -57,7 +57,7 @@ func (f Figure) Text(first v1alpha1.Metric) string {
 			slices.Reverse(parts)
 		}
 	}
-	text := fmt.Sprintf("%s at %.0fs: %s", phaseOf(f.Task), f.Elapsed.Seconds(), strings.Join(parts, ", "))
+	text := fmt.Sprintf("%s, %s at %.0fs", strings.Join(parts, ", "), phaseOf(f.Task), f.Elapsed.Seconds())
 	switch {
 	case f.Clients < f.Of:
 		text += fmt.Sprintf(" (of %d of %d clients)", f.Clients, f.Of)

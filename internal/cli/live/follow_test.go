@@ -115,7 +115,7 @@ func TestFollow(t *testing.T) {
 		pod("nightly-2", "nightly", corev1.PodFailed), pod("weekly-0", "weekly", corev1.PodRunning), beside,
 	).Build()
 	got := follow(t, pods, logs.follow, nightly, func(f Figure) bool { return f.Clients == 2 })
-	if want := "a at 1s: 400 MiB/s, 40 IOPS (2 clients)"; got.Text("") != want {
+	if want := "400 MiB/s, 40 IOPS, a at 1s (2 clients)"; got.Text("") != want {
 		t.Errorf("got %q, want %q", got.Text(""), want)
 	}
 	for end := time.Now().Add(10 * time.Second); logs.opened() > 0; time.Sleep(time.Millisecond) {

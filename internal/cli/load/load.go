@@ -275,6 +275,9 @@ func (l *Flags) Classes() *v1alpha1.Parameter {
 	return p
 }
 
+// StorageClass returns the first StorageClass of --storage-class; "" without one.
+func (l *Flags) StorageClass() string { return l.storageClass }
+
 // FewestRuns sets the design Blocks, with the smallest numbers of blocks that the API accepts.
 func FewestRuns(s *v1alpha1.Strategy) {
 	const fewest = 3

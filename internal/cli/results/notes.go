@@ -67,7 +67,7 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 			}
 			for _, mark := range phase.Observation.Marks {
 				for _, text := range markNotes(mark, phase.Disturbances) {
-					note(run, text)
+					note(run, text+onHosts(mark, run))
 				}
 			}
 			for _, osd := range phase.SlowOSDs {
@@ -99,6 +99,19 @@ func markNotes(mark v1alpha1.ResultMark, disturbances json.RawMessage) (notes []
 		notes = append(notes, string(mark)+": "+report.Meaning(mark))
 	}
 	return notes
+}
+
+// onHosts names the hosts of a run's clients, for the mark Starved.
+func onHosts(mark v1alpha1.ResultMark, run *archive.Run) string {
+	var environment quiescence.Detail
+	if mark != v1alpha1.MarkStarved || json.Unmarshal(run.Environment, &environment) != nil {
+		return ""
+	}
+	var names []string
+	for _, node := range environment.Nodes {
+		names = append(names, node.Name)
+	}
+	return prefixed("; clients ran on ", strings.Join(names, ", "))
 }
 
 // atWork compares the operations that a slow OSD served with those of its peers. It covers the runs in

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/figure"
 )
 
 func TestNotesOnInitialState(t *testing.T) {
@@ -43,5 +44,20 @@ func TestMarkNotesNameDisturbances(t *testing.T) {
 	}
 	if got := markNotes(v1alpha1.MarkStarved, json.RawMessage(two)); len(got) != 1 {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestNotesNameStarvedHosts(t *testing.T) {
+	starved := []archive.Phase{{Name: "write", Observation: &figure.Observation{Marks: []v1alpha1.ResultMark{v1alpha1.MarkStarved}}}}
+	on := func(number int32, environment string) *archive.Run {
+		return &archive.Run{Number: number, Environment: json.RawMessage(environment), Phases: starved}
+	}
+	got := phaseNotes("write", []*archive.Run{on(1, `{"nodes":[{"name":"a"},{"name":"b"}]}`), on(2, `{"nodes":[{"name":"a"},{"name":"b"}]}`), on(3, "")})
+	want := []string{
+		"write, runs 1, 2: Starved: a client or its host lacked CPU: end other work there, or use other nodes; clients ran on a, b",
+		"write, run 3: Starved: a client or its host lacked CPU: end other work there, or use other nodes",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -56,20 +56,22 @@ func WritePlan(o client.Object, w io.Writer) error {
 }
 
 func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
-	status := s.Status
-	terminal.Append(out, "%s/%s, run ID %s", s.Namespace, s.Name, schedule.RunID(s))
-	if status.Verdict != "" && !isTrue(s, v1alpha1.ConditionStalled) {
-		terminal.Append(out, ", %s", status.Verdict)
+	status, verdict := s.Status, string(s.Status.Verdict)
+	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+		terminal.Append(out, "%s: %s\n", stalled.Reason, stalled.Message)
+		verdict = ""
 	}
+	answer, why, _ := strings.Cut(status.Summary, "\n")
+	if answer = strings.Trim(verdict+": "+answer, ": "); answer != "" {
+		terminal.Append(out, "%s\n", answer)
+	}
+	terminal.Append(out, "%s/%s, run ID %s", s.Namespace, s.Name, schedule.RunID(s))
 	if status.StartTime != nil && status.CompletionTime != nil {
 		terminal.Append(out, ", after %s", figure.Time(status.CompletionTime.Sub(status.StartTime.Time)))
 	}
 	out.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
-	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
-		terminal.Append(out, "%s: %s\n", stalled.Reason, stalled.Message)
-	}
-	if status.Summary != "" {
-		out.WriteString(medium.Lines(status.Summary) + "\n") // The recommendation has a line of its own.
+	if why != "" {
+		out.WriteString(medium.Lines(why) + "\n")
 	}
 }
 

@@ -60,8 +60,16 @@ func writeTable(w io.Writer, f *findings) error {
 	return err
 }
 
+// Answer returns the outcome of a benchmark in one line; "" without an outcome.
+func Answer(b *v1alpha1.CephBenchmark) string {
+	return strings.Trim(string(b.Status.Verdict)+": "+b.Status.Headline, ": ")
+}
+
 func writeHead(out *strings.Builder, f *findings) {
 	status := f.benchmark.Status
+	if answer := Answer(f.benchmark); f.current && answer != "" {
+		terminal.Append(out, "%s\n", answer)
+	}
 	terminal.Append(out, "%s/%s, run ID %s", f.benchmark.Namespace, f.benchmark.Name, f.runs[0].RunID)
 	if !f.current {
 		out.WriteString(" (earlier)\n\n")
@@ -69,9 +77,6 @@ func writeHead(out *strings.Builder, f *findings) {
 	}
 	if status.CompletionTime == nil {
 		out.WriteString(", not completed")
-	}
-	if status.Verdict != "" {
-		terminal.Append(out, ", %s", status.Verdict)
 	}
 	out.WriteString("\n")
 	if status.Summary != "" {

@@ -122,6 +122,9 @@ func (o *running) checkClasses(cmd *cobra.Command) error {
 	if o.load.Classes() != nil && cmd.Flags().Changed("repetitions") {
 		return exit.UsageErrorf("--repetitions is for one StorageClass: a comparison of several repeats itself until it can decide")
 	}
+	if o.repetitions < 1 {
+		return exit.UsageErrorf("--repetitions %d: want at least 1", o.repetitions)
+	}
 	if o.load.Classes() == nil && o.quick {
 		return exit.UsageErrorf("--quick compares several StorageClasses, such as --storage-class a,b: for one benchmark, use --repetitions 1")
 	}

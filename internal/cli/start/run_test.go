@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	operator "github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
@@ -135,6 +137,7 @@ func TestRunGolden(t *testing.T) {
 		"a file without a cluster":          {"-f - --dry-run", withoutCluster(gate), ending(t, passed(""), cephCluster("rook-ceph", "only"))},
 		"a file of a word for a number":     {"-f -", strings.Replace(gate, "  template:", "  repetitions: many\n  template:", 1), nil},
 		"a file in the words of fio":        {"-f -", strings.Replace(gate, "radosBench: {mode: Write}", "fio: {rw: randread, bs: 4k}", 1), nil},
+		"a namespace without an operator":   {"--ceph-cluster a/b --dry-run", "", ending(t, passed(""), operatorOf("storage,bench"))},
 		"usage a share of writes":           {"--rw randwrite --rwmixread 70", "", nil},
 		"usage a rate and a share":          {"--rw randrw --rwmixread 70 --rate-iops 10", "", nil},
 		"usage a rate of rados bench":       {"--engine rados --rate-iops 10", "", nil},
@@ -158,6 +161,16 @@ func TestRunGolden(t *testing.T) {
 			got.Stdout = withoutClock(got.Stdout)
 			clitest.Golden(t, "run/"+strings.ReplaceAll(name, ",", ""), "$ run "+c.line+"\n"+got.String(), *update)
 		})
+	}
+}
+
+// operatorOf returns an operator that watches only these namespaces.
+func operatorOf(namespaces string) client.Object {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: kube.OperatorNamespace, Name: "cephtune-manager", Labels: map[string]string{kube.LabelName: "cephtune", operator.LabelComponent: "manager"},
+		},
+		Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Args: []string{"--namespaces=" + namespaces}}}}}},
 	}
 }
 

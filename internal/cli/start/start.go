@@ -5,6 +5,7 @@ package start
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -111,7 +112,7 @@ func (o *starter) start(cmd *cobra.Command, connect object.Connect) error {
 		wanted.SetGenerateName("")
 	}
 	if o.isDry() {
-		return o.show(ctx, c, wanted, out)
+		return o.show(ctx, c, wanted, out, errOut)
 	}
 	if o.confirm != nil {
 		if confirmed, err := o.confirm(cmd, c, wanted); !confirmed || err != nil {
@@ -137,7 +138,8 @@ func (o *starter) run(ctx context.Context, c client.WithWatch, wanted client.Obj
 		if o.output != "table" {
 			return object.Print(c, wanted, o.output, out)
 		}
-		return nil
+		_, err := fmt.Fprintf(errOut, "To follow it: kubectl cephtune watch %s -n %s\n", name, wanted.GetNamespace())
+		return err
 	}
 	request := watch.Request{Object: wanted, Timeout: o.timeout, Output: o.output}
 	if o.live {
@@ -180,10 +182,27 @@ const NoDryRun = "none"
 
 func dryRuns() []string { return []string{NoDryRun, "client", "server"} }
 
-// show prints the object that would be created. With --dry-run=server, the API server checks it first.
-func (o *starter) show(ctx context.Context, c client.Client, wanted client.Object, out io.Writer) error {
+// lookupTimeout bounds the look at the operator, because --dry-run=client also works without a server.
+const lookupTimeout = 5 * time.Second
+
+// show prints the object that would be created. With --dry-run=server, the API server checks it first. Otherwise, a note
+// says what was not checked, or that the namespace is wrong.
+func (o *starter) show(ctx context.Context, c client.Client, wanted client.Object, out, errOut io.Writer) error {
 	if o.dryRun == "server" {
 		if err := create(ctx, client.NewDryRunClient(c), wanted); err != nil {
+			return err
+		}
+	} else {
+		brief, cancel := context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
+		note := "The server has not checked it: --dry-run=server does.\n"
+		switch err := kube.LookupNamespace(brief, c, wanted.GetNamespace()); {
+		case errors.Is(err, kube.ErrUnchecked):
+			note += fmt.Sprintf("Not checked: whether %s is a benchmark namespace, because %v.\n", wanted.GetNamespace(), err)
+		case err != nil:
+			note = fmt.Sprintf("Warning: %v.\n", err)
+		}
+		if _, err := io.WriteString(errOut, note); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package start
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -101,6 +100,9 @@ func (o *sweeping) check(cmd *cobra.Command, args []string) error {
 	if err := o.design.check(); err != nil {
 		return err
 	}
+	if one := o.load.StorageClass(); one != "" && len(args) == 0 && o.load.Classes() == nil {
+		return exit.UsageErrorf("one StorageClass is no comparison: name two, such as --storage-class %[1]s,OTHER, or measure it with: kubectl cephtune run --storage-class %[1]s", one)
+	}
 	if o.settings, err = settings(args, o.load.Engine(), o.mask, o.load.Classes() != nil); err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, er
 	}()
 	select {
 	case <-ctx.Done():
-		return false, errors.New("interrupted: nothing was created")
+		return false, exit.InterruptedErrorf("this command was interrupted: nothing was created")
 	case answer := <-answers:
 		if answer == "y" || answer == "yes" {
 			return true, nil

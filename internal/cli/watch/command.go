@@ -19,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/figure"
 )
 
 type options struct {
@@ -157,14 +158,19 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 // unfinished makes an interrupt or a timeout an error with an exit code of its own, which says that the object goes
 // on. It returns other errors unchanged.
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
-	detail := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
+	detail := prefixed(" Its last message: ", strings.TrimSuffix(strings.Join(words(last.phase, last.progress, last.detail()), ", "), "."))
+	if detail != "" {
+		detail += "."
+	}
 	switch {
 	case (errors.Is(err, cli.ErrInterrupted) || errors.Is(err, cli.ErrTimeout)) && !o.quiet:
 		object := strings.TrimPrefix(strings.ToLower(o.kind.Name)+"/"+key.Name, "/") // An early interrupt leaves the kind unknown.
-		return cli.Unfinishedf(err, "%w, but %s goes on. To follow it again: kubectl cephtune watch %[2]s -n %[3]s. To end it: kubectl cephtune cancel %[2]s -n %[3]s%[4]s",
+		return cli.Unfinishedf(err, "%w, but %s goes on.%[4]s To follow it again: kubectl cephtune watch %[2]s -n %[3]s. To end it: kubectl cephtune cancel %[2]s -n %[3]s",
 			err, object, key.Namespace, detail)
-	case errors.Is(err, cli.ErrTimeout) || errors.Is(err, cli.ErrInterrupted):
-		return cli.Unfinishedf(err, "%s %s has not ended: %w%s", o.kind.Name, key, err, detail)
+	case errors.Is(err, cli.ErrTimeout):
+		return cli.Unfinishedf(err, "the operator has made no plan within %s, and nothing was run.%s", figure.Time(o.timeout), detail)
+	case errors.Is(err, cli.ErrInterrupted):
+		return cli.Unfinishedf(err, "%w before there was a plan: nothing was run", err)
 	}
 	return err
 }

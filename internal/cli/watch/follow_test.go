@@ -134,11 +134,11 @@ func (interrupt interrupting) Write(p []byte) (int, error) {
 
 func TestInterruptEndsWatch(t *testing.T) {
 	for name, c := range map[string]struct {
-		early bool
-		want  string
+		early      bool
+		want, last string
 	}{
-		"while it runs":         {false, "cephtuningsweep/lab"},
-		"before the first read": {true, "lab"},
+		"while it runs":         {false, "cephtuningsweep/lab", " Its last message: Running, 3/24 runs, run 4, pg_num=4: measuring."},
+		"before the first read": {true, "lab", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func TestInterruptEndsWatch(t *testing.T) {
 			cmd.SetOut(interrupting(cancel))
 			cmd.SetErr(interrupting(cancel))
 			err := cmd.ExecuteContext(ctx)
-			advice := fmt.Sprintf("interrupted, but %[1]s goes on. To follow it again: kubectl cephtune watch %[1]s -n cephtune-bench. To end it: kubectl cephtune cancel %[1]s -n cephtune-bench", c.want)
+			advice := fmt.Sprintf("interrupted, but %[1]s goes on.%[2]s To follow it again: kubectl cephtune watch %[1]s -n cephtune-bench. To end it: kubectl cephtune cancel %[1]s -n cephtune-bench", c.want, c.last)
 			if exit.Code(err) != exit.Interrupted || !strings.Contains(err.Error(), advice) {
 				t.Errorf("got %v with exit code %d", err, exit.Code(err))
 			}

@@ -61,12 +61,12 @@ func TestLogPrintsFiguresEveryTenSeconds(t *testing.T) {
 	var out bytes.Buffer
 	clock := clitest.Morning(120)
 	tellEach(&screen{out: newOutput(&out), now: func() time.Time { return clock }}, &clock)
-	want := `08:00:00  Running          0/3 runs  run 1: write-4m
-08:00:00  Running          0/3 runs  write-4m at 0s: 412 MiB/s, 103 IOPS, 155ms mean
-08:00:10  Running          0/3 runs  write-4m at 10s: 412 MiB/s, 103 IOPS, 155ms mean
-08:00:20  Running          0/3 runs  write-4m at 20s: 412 MiB/s, 103 IOPS, 155ms mean
+	want := `08:00:00  Running    0/3 runs  run 1: write-4m
+08:00:00  Running    412 MiB/s  0/3 runs  103 IOPS, 155ms mean, write-4m at 0s
+08:00:10  Running    412 MiB/s  0/3 runs  103 IOPS, 155ms mean, write-4m at 10s
+08:00:20  Running    412 MiB/s  0/3 runs  103 IOPS, 155ms mean, write-4m at 20s
 The present speed is unknown: you may not
-08:00:24  Complete         3/3 runs
+08:00:24  Complete   3/3 runs
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -80,13 +80,13 @@ func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 	tellEach(s, &clock)
 	s.finish()
 	const again = "\r\x1b[K"
-	want := again + "08:00:00  Running          0/3 runs  run 1: write-4m"
+	want := again + "08:00:00  Running    0/3 runs  run 1: write-4m"
 	for second := range 24 {
-		want += fmt.Sprintf("%s08:00:%02d  Running          0/3 runs  write-4m at %ds: 412 MiB/s, 103 IOPS, 155ms mean  run 1: write-4m", again, second, second)
+		want += fmt.Sprintf("%s08:00:%02d  Running    412 MiB/s  0/3 runs  103 IOPS, 155ms mean, write-4m at %ds  run 1: write-4m", again, second, second)
 	}
-	bare := again + "08:00:24  Running          0/3 runs  run 1: write-4m"
+	bare := again + "08:00:24  Running    0/3 runs  run 1: write-4m"
 	want += bare + again + "The present speed is unknown: you may not\n" + bare
-	want += "\n08:00:24  Complete         3/3 runs\n"
+	want += "\n08:00:24  Complete   3/3 runs\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -148,7 +148,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 	allow(t, rights, "looker", looks)
 	kubeconfig := apiserver.Kubeconfig(t, config)
 	for user, want := range map[string]string{
-		"reader": "Running          0/3 runs  write-4m at 12s: 400 MiB/s, 100 IOPS, 70ms mean (2 clients)",
+		"reader": "Running    400 MiB/s  0/3 runs  100 IOPS, 70ms mean, write-4m at 12s (2 clients)",
 		"looker": `which you may not read: pods is forbidden: User "looker" cannot list resource "pods"`,
 	} {
 		t.Run(user, func(t *testing.T) {

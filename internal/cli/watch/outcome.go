@@ -34,9 +34,6 @@ func writeOutcome(ctx context.Context, reader client.Reader, w io.Writer, o clie
 // results are kept, the output of `kubectl cephtune results`. Of a diagnosis, it writes the findings.
 func writeBenchmark(ctx context.Context, reader client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
-	if b.Status.Headline != "" {
-		text += medium.Line(b.Status.Headline) + "\n"
-	}
 	if b.Status.Diagnosis != nil {
 		if _, err := io.WriteString(w, "\n"); err != nil {
 			return err
@@ -44,6 +41,9 @@ func writeBenchmark(ctx context.Context, reader client.Reader, w io.Writer, b *v
 		return results.WriteDiagnosis(w, b)
 	}
 	kept := slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
+	if answer := results.Answer(b); answer != "" && !kept {
+		text += medium.Line(answer) + "\n" // Otherwise the results begin with it.
+	}
 	if stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
 		text += medium.Format(medium.Line, "%s: %s\n", stalled.Reason, stalled.Message)
 	}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/signature/trial"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -88,10 +90,7 @@ func bestOf(s *v1alpha1.CephTuningSweep) string {
 		return ""
 	}
 	best += prefixed(" ", string(s.Status.Effect))
-	if s.Status.Headline != "" {
-		best += " (" + s.Status.Headline + ")"
-	}
-	return best
+	return best + prefixed(", ", s.Status.Headline)
 }
 
 // clientsOf returns the clients that measure for an object now. Those of a sweep are its next trial's.
@@ -102,7 +101,7 @@ func clientsOf(o client.Object) live.Subject {
 			Namespace: o.Namespace, Benchmark: trial.NameOf(o, sweepspec.NextTrial(o)), Clients: int(o.Spec.Template.Clients.Count), Objective: o.Spec.Objective.Metric,
 		}
 	case *v1alpha1.CephBenchmark:
-		return live.Subject{Namespace: o.Namespace, Benchmark: o.Name, Clients: int(o.Spec.Template.Clients.Count)}
+		return live.Subject{Namespace: o.Namespace, Benchmark: o.Name, Clients: int(o.Spec.Template.Clients.Count), Objective: figure.Objective(&o.Spec)}
 	}
 	return live.Subject{}
 }
@@ -128,21 +127,21 @@ func (v view) detail() string {
 
 // line returns the view as one line, which cannot control a terminal.
 func (v view) line(now time.Time) string {
-	phase := v.phase
-	if phase == "" {
-		phase = "-"
-	}
-	parts := words(
-		now.Format(time.TimeOnly), fmt.Sprintf("%-15s", phase), v.progress, onlyIf(v.end == endNone, v.live),
-		prefixed("best so far ", onlyIf(v.end == endNone, v.best)),
-		v.until(now), onlyIf(v.end == endNone, v.detail()),
-	)
-	return strings.TrimRight(medium.Line(strings.Join(parts, "  ")), " ")
+	parts := append(v.rates(now), prefixed("best so far ", onlyIf(v.end == endNone, v.best)), v.until(now), onlyIf(v.end == endNone, v.detail()))
+	return lineOf(parts)
 }
 
-// liveLine returns a line with the clients' rate, which cannot control a terminal.
-func (v view) liveLine(now time.Time) string {
-	return medium.Line(strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  "))
+// liveLine is like line, but ends after the clients' rate.
+func (v view) liveLine(now time.Time) string { return lineOf(v.rates(now)) }
+
+// rates returns the beginning of a line. The most important figure comes first, because a narrow terminal shows no more.
+func (v view) rates(now time.Time) []string {
+	first, more, _ := strings.Cut(onlyIf(v.end == endNone, v.live), ", ")
+	return []string{now.Format(time.TimeOnly), fmt.Sprintf("%-9s", cmp.Or(v.phase, "-")), first, v.progress, more}
+}
+
+func lineOf(parts []string) string {
+	return strings.TrimRight(medium.Line(strings.Join(words(parts...), "  ")), " ")
 }
 
 // until says when the object is expected to end: the time of day, with the date unless it ends today. It

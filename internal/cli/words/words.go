@@ -3,6 +3,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -55,18 +56,17 @@ func SweepVerdicts() []string {
 	}
 }
 
-// Flag returns the name of the flag for a name from fio or from an earlier version of cephtune. It
-// returns any other name unchanged.
-func Flag(name string) string {
-	if flag, known := map[string]string{
+// Flags returns the flags for names from fio or from earlier versions of cephtune.
+func Flags() map[string]string {
+	return map[string]string{
 		"rw": "mode", "readwrite": "mode", "bs": "block-size", "blocksize": "block-size", "iodepth": "depth", "io-depth": "depth",
 		"concurrency": "depth", "runtime": "duration", "numjobs": "jobs", "num-jobs": "jobs", "rwmixread": "read-percent",
 		"ramp_time": "ramp", "ramp-time": "ramp", "rate_iops": "rate-iops", "storageclass": "storage-class",
-	}[name]; known {
-		return flag
 	}
-	return name
 }
+
+// Flag returns the name of the flag for a name of Flags, and any other name unchanged.
+func Flag(name string) string { return cmp.Or(Flags()[name], name) }
 
 // Field returns the field of the API for a name from fio, often with an example of its value; false for
 // any other name.
