@@ -150,7 +150,7 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 			return err
 		}
 	}
-	if err := o.write(stdout, r, s); err != nil {
+	if err := terminal.Write(stdout, o.output, r, func(p *terminal.Page) { r.show(p, s.unit) }); err != nil {
 		return err
 	}
 	return cmp.Or(difference.Check(s.differences, s.missing), o.checkExpected(r))
@@ -208,16 +208,6 @@ func (o *options) draw(s *study, r *report) error {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	return os.WriteFile(o.plot, []byte(medium.Lines(string(figure))), 0o644) //nolint:gosec // Other users may read the plot.
-}
-
-func (o *options) write(w io.Writer, r *report, s *study) error {
-	switch o.output {
-	case "markdown":
-		return writeMarkdown(w, r, s.unit)
-	case "table":
-		return writeText(w, r, s.unit)
-	}
-	return terminal.WriteData(w, o.output, r)
 }
 
 func (o *options) checkExpected(r *report) error {

@@ -13,8 +13,6 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/loadfacts"
-	document "github.com/cephtune/cephtune/internal/report"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -83,20 +81,14 @@ func (o *options) summarise(w io.Writer) error {
 	if len(all.Workloads) == 1 {
 		shown = last
 	}
-	if o.output == "json" || o.output == "yaml" {
-		return terminal.WriteData(w, o.output, shown)
-	}
-	for i, v := range all.Workloads {
-		if i > 0 {
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
+	return terminal.Write(w, o.output, shown, func(p *terminal.Page) {
+		for i, v := range all.Workloads {
+			if i > 0 {
+				p.WriteString("\n")
 			}
+			v.show(p)
 		}
-		if err := v.write(w, o.output == "markdown"); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // workloads divides outputs into those of each workload. The parts of one run are different workloads. Runs with
@@ -247,14 +239,13 @@ func (v *overview) examine(s *study) {
 	}
 }
 
-func (v *overview) write(w io.Writer, markdown bool) error {
+func (v *overview) show(p *terminal.Page) {
 	header := []string{"METRIC", "UNIT", "RUNS", "MEAN", "MIN", "MAX", "WINDOW"}
 	rows := make([][]string, len(v.Metrics))
 	for i, m := range v.Metrics {
 		scale := m.shown.scale
 		rows[i] = []string{m.Metric, m.shown.symbol, strconv.Itoa(m.Runs), number(m.Mean / scale), number(m.Min / scale), number(m.Max / scale), describeWindows(m.Windows)}
 	}
-	var out strings.Builder
 	runs := "1 run"
 	if v.Runs != 1 {
 		runs = strconv.Itoa(v.Runs) + " runs"
@@ -263,26 +254,15 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 	if v.Clients > 1 {
 		tool = fmt.Sprintf("%s on %d clients", tool, v.Clients)
 	}
-	text, start := medium.Line, ""
-	if markdown {
-		text, start = medium.Markdown, "\n" // a paragraph for each warning
-	}
-	out.WriteString(medium.Format(text, "%s: %s of %s, %s\n\n", v.Name, runs, tool, v.Operations))
-	if markdown {
-		out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
-	} else {
-		terminal.WriteTable(&out, terminal.Columns(w), header, rows)
-	}
+	p.Printf("%s: %s of %s, %s\n\n", v.Name, runs, tool, v.Operations)
+	p.Table(header, rows)
 	if v.Runs < 3 {
-		out.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
+		p.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
 	}
 	for _, warning := range v.Warnings {
-		out.WriteString(start + medium.Format(text, "warning: %s\n", warning))
+		if p.Markdown {
+			p.WriteString("\n") // a paragraph for each warning
+		}
+		p.Printf("warning: %s\n", warning)
 	}
-	write := terminal.WriteString
-	if markdown {
-		write = io.WriteString
-	}
-	_, err := write(w, out.String())
-	return err
 }

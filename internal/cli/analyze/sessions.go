@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
@@ -16,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/figure"
 	document "github.com/cephtune/cephtune/internal/report"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -99,7 +97,7 @@ func (o *options) replay(ctx context.Context, path string, w io.Writer) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	out := newReplayed(sweep, found)
-	if err := out.write(w, o.output); err != nil {
+	if err := terminal.Write(w, o.output, out, out.show); err != nil {
 		return err
 	}
 	if !out.Agrees {
@@ -148,30 +146,14 @@ func (r *replayed) configuration(index int) string {
 	return "configuration " + strconv.Itoa(index)
 }
 
-func (r *replayed) write(w io.Writer, form string) error {
-	if form == "json" || form == "yaml" {
-		return terminal.WriteData(w, form, r)
-	}
-	write, as := terminal.WriteString, medium.Line
-	table := func(out *strings.Builder, header []string, rows [][]string) {
-		terminal.WriteTable(out, terminal.Columns(w), header, rows)
-	}
-	if form == "markdown" {
-		write, as = io.WriteString, medium.Markdown
-		table = func(out *strings.Builder, header []string, rows [][]string) {
-			out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
-		}
-	}
-	var out strings.Builder
-	out.WriteString(medium.Format(as, "%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID))
-	table(&out, []string{"TRIAL", "WINDOWS", "CONFIGURATION", "BLOCKS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
-	out.WriteString("\n")
-	table(&out, []string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
+func (r *replayed) show(p *terminal.Page) {
+	p.Printf("%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID)
+	p.Table([]string{"TRIAL", "WINDOWS", "CONFIGURATION", "BLOCKS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
+	p.WriteString("\n")
+	p.Table([]string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
 	if r.Summary != "" {
-		out.WriteString(medium.Format(as, "\n%s\n", r.Summary))
+		p.Printf("\n%s\n", r.Summary)
 	}
-	_, err := write(w, out.String())
-	return err
 }
 
 func (r *replayed) sessionRows() [][]string {

@@ -92,14 +92,12 @@ func (o *options) write(w io.Writer, b *v1alpha1.CephBenchmark, nights []history
 		return err
 	}
 	switch o.output {
-	case "table":
-		err = writeTable(w, all)
 	case "benchstat": // It judges by itself.
 		return pipeline.Benchstat(terminal.ForFile(w), measurements(b.Spec.Template.Phases, nights, metric))
 	case "junit":
 		err = pipeline.JUnit(terminal.ForFile(w), b.Namespace+"/"+b.Name, cases(all))
 	default:
-		err = terminal.WriteData(w, o.output, all)
+		err = terminal.Write(w, o.output, all, func(page *terminal.Page) { addTable(page, all) })
 	}
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -107,11 +106,10 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		_, err = fmt.Fprintf(errOut, "Nothing was found in %s.\n", where)
 		return err
 	}
-	var text strings.Builder
+	page := terminal.NewPage(out)
 	header, rows := withoutIdle(o.header(), o.rows(objects, now))
-	terminal.WriteTable(&text, terminal.Columns(out), header, rows)
-	_, err = terminal.WriteString(out, text.String())
-	return err
+	page.Table(header, rows)
+	return page.Print()
 }
 
 // find returns the objects, sorted by namespace, kind and name.
