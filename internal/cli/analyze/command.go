@@ -17,7 +17,6 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/words"
@@ -64,11 +63,9 @@ type options struct {
 func NewCommand() *cobra.Command {
 	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
 	cmd := &cobra.Command{
-		Use:     "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
-		Short:   "Compare benchmark outputs or a table of results, offline",
-		Long:    help.Long("analyze"),
-		Example: help.Examples("analyze"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
+		Short: "Compare benchmark outputs or a table of results, offline",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.metricGiven = cmd.Flags().Changed("metric")
 			if err := o.take(args); err != nil {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
@@ -24,8 +23,6 @@ func NewCancelCommand(connect object.Connect, pace object.Pace) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "cancel ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:             "End a sweep or a benchmark, and wait until everything is restored",
-		Long:              help.Long("cancel"),
-		Example:           help.Examples("cancel"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, name, err := object.Parse(args)

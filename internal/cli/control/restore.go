@@ -16,7 +16,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -43,8 +42,6 @@ func NewRestoreCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "restore [[cephtuningsweep/|cephbenchmark/]NAME]",
 		Short:             "Show what a sweep has not restored in Ceph, or abandon the restore",
-		Long:              help.Long("restore"),
-		Example:           help.Examples("restore"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {

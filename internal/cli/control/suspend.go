@@ -12,7 +12,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/start"
@@ -34,7 +33,6 @@ func NewResumeCommand(connect object.Connect) *cobra.Command {
 	o := &change{}
 	return o.command(connect, &cobra.Command{
 		Use: "resume ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Resume a sweep or a benchmark that is suspended",
-		Long: help.Long("resume"), Example: help.Examples("resume"),
 	})
 }
 
@@ -43,7 +41,6 @@ func NewSuspendCommand(connect object.Connect, pace object.Pace) *cobra.Command 
 	o := &change{pace: pace, suspend: true}
 	cmd := &cobra.Command{
 		Use: "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Suspend a sweep or a benchmark; a sweep restores everything",
-		Long: help.Long("suspend"), Example: help.Examples("suspend"),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is without limit")

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -32,8 +31,6 @@ func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "doctor",
 		Short:             "Check an installation: what is wrong, and how to fix it",
-		Long:              help.Long("doctor"),
-		Example:           help.Examples("doctor"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -47,8 +46,6 @@ func NewVersionCommand(connection Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Show the versions of program, operator, Kubernetes and Ceph",
-		Long:              help.Long("version"),
-		Example:           help.Examples("version"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

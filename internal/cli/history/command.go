@@ -10,7 +10,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/pipeline"
@@ -32,8 +31,6 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "history [cephbenchmark/]NAME",
 		Short:             "Say since when a benchmark is slower, and what changed",
-		Long:              help.Long("history"),
-		Example:           help.Examples("history"),
 		ValidArgsFunction: object.CompleteBenchmarks(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			name, err := NameOf(args)

@@ -21,7 +21,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -45,8 +44,6 @@ func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 		Use:       "list [benchmarks | sweeps]",
 		Aliases:   []string{"ls"},
 		Short:     "List benchmarks and sweeps, and their outcomes",
-		Long:      help.Long("list"),
-		Example:   help.Examples("list"),
 		ValidArgs: []string{"benchmarks", "sweeps"},
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/pipeline"
@@ -37,10 +36,8 @@ type options struct {
 func NewCommand(connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:     "results [cephbenchmark/ | cephsweep/]NAME",
-		Short:   "Show what a benchmark or a sweep measured",
-		Long:    help.Long("results"),
-		Example: help.Examples("results"),
+		Use:   "results [cephbenchmark/ | cephsweep/]NAME",
+		Short: "Show what a benchmark or a sweep measured",
 
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -34,8 +33,6 @@ func NewReportCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "report ([cephtuningsweep/]NAME | cephbenchmark/NAME | -f FILE)",
 		Short:             "Make a report of a sweep or a benchmark: HTML, Markdown or CSV",
-		Long:              help.Long("report"),
-		Example:           help.Examples("report"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
