@@ -76,7 +76,7 @@ func (r reader) open(ctx context.Context, arg argument) (source client.Reader, b
 	if arg.file {
 		source, found, err = manifest.Open(arg.name, r.stdin)
 	} else {
-		source, found, err = object.Open(ctx, r.connect, object.Benchmark(), arg.name)
+		source, found, err = object.OpenKind(ctx, r.connect, object.Benchmark(), arg.name)
 	}
 	if err != nil {
 		return nil, nil, err

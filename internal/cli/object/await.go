@@ -61,11 +61,11 @@ func Unfinishedf(reason error, format string, args ...any) error {
 	return exit.UnexpectedErrorf(format, args...)
 }
 
-// Await polls an object until the function look returns true. If no object with the name and UID of o
+// Await polls an object until the function look returns true or an error. If no object with the name and UID of o
 // exists, it calls look(nil). It returns the errors Forbidden and Unauthorized at once. After any other error,
 // it tries again, unless no request has succeeded for pace.Deadline. If the context ends, it returns
 // [ErrTimeout] or [ErrInterrupted].
-func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
+func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace, look func(client.Object) (bool, error)) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()
 	for {
@@ -75,8 +75,8 @@ func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace
 			return Early(ctx)
 		case err == nil:
 			answered = time.Now()
-			if look(now) {
-				return nil
+			if done, err := look(now); done || err != nil {
+				return err
 			}
 		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || time.Since(answered) > pace.Deadline:
 			return fmt.Errorf("reading %s %s: %w", kind.Name, key, err)

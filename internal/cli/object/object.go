@@ -132,8 +132,17 @@ func Get(ctx context.Context, reader client.Reader, kind Kind, key client.Object
 	return o, nil
 }
 
-// Open connects, and reads an object of the chosen namespace. The kind may be empty, see [KindNamed].
-func Open(ctx context.Context, connect Connect, kind Kind, name string) (client.WithWatch, client.Object, error) {
+// Open connects, and reads the object of the chosen namespace that arguments name, see [Parse].
+func Open(ctx context.Context, connect Connect, args []string) (client.WithWatch, client.Object, error) {
+	kind, name, err := Parse(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	return OpenKind(ctx, connect, kind, name)
+}
+
+// OpenKind connects, and reads an object of the chosen namespace. The kind may be empty, see [KindNamed].
+func OpenKind(ctx context.Context, connect Connect, kind Kind, name string) (client.WithWatch, client.Object, error) {
 	c, namespace, err := connect()
 	if err != nil {
 		return nil, nil, err
@@ -209,6 +218,12 @@ func resultOf(progress *v1alpha1.Progress, headline string) string {
 
 // Ready returns the condition Ready; empty if the operator has not set it yet.
 func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionReady) }
+
+// Now says what the operator does, in its own words.
+func (s State) Now() string {
+	ready := s.Ready()
+	return cmp.Or(ready.Reason, "Unknown") + ": " + cmp.Or(ready.Message, "the operator has not seen it")
+}
 
 // Restored returns the condition Restored; empty for a benchmark, and for a sweep that has changed no
 // setting.

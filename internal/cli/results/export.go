@@ -24,11 +24,7 @@ func NewExportCommand(connect object.Connect) *cobra.Command {
 		Short:             "Write a sweep, or a benchmark with its results, into a file",
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			kind, name, err := object.Parse(args)
-			if err != nil {
-				return err
-			}
-			text, err := documents(ctx, connect, kind, name)
+			text, err := documents(ctx, connect, args)
 			if err != nil {
 				return err
 			}
@@ -43,8 +39,8 @@ func NewExportCommand(connect object.Connect) *cobra.Command {
 }
 
 // documents returns the object, and the objects with its results, as YAML documents.
-func documents(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
-	c, found, err := object.Open(ctx, connect, kind, name)
+func documents(ctx context.Context, connect object.Connect, args []string) ([]byte, error) {
+	c, found, err := object.Open(ctx, connect, args)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -127,17 +126,16 @@ func writeConfigurations(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	if len(s.Status.Configurations) == 0 {
 		return
 	}
-	objective, typical := s.Spec.Objective, sweepspec.Typical(s)
-	var rows [][]string
-	for _, c := range s.Status.Configurations {
-		rows = append(rows, []string{
-			c.Name, strconv.Itoa(int(c.Runs)), typical[int(c.Index)],
-			report.Ratio(c.Ratio), report.Interval(c.Low, c.High, report.Ratio), string(c.Verdict) + prefixed(": ", c.Reason),
-		})
+	table := report.Configurations(s)
+	reason := len(table.Header) - 1
+	table.Header = table.Header[:reason]
+	for i, row := range table.Rows {
+		row[reason-1] += prefixed(": ", row[reason])
+		table.Rows[i] = row[:reason]
 	}
 	page.WriteString("\n")
-	page.Table([]string{"CONFIGURATION", "TRIALS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO", "INTERVAL", "VERDICT"}, rows)
-	if len(typical) > 0 {
+	writeReported(page, table)
+	if len(sweepspec.Typical(s)) > 0 {
 		page.WriteString(sweepspec.TypicalNote(s) + "\n")
 	}
 	writeNotes(page, s)
@@ -145,12 +143,12 @@ func writeConfigurations(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 
 // writeSessions writes the trials of a sweep that switches settings under a load.
 func writeSessions(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
-	header, rows := report.ComparisonRows(s)
-	if len(rows) == 0 {
+	table := report.Comparisons(s)
+	if table == nil {
 		return
 	}
 	page.WriteString("\n")
-	writeReported(page, &report.Table{Header: header, Rows: rows})
+	writeReported(page, table)
 	if scope := report.ScopeOf(s); scope != "" {
 		page.Printf("The verdict holds for %s.\n", scope)
 	}
@@ -178,11 +176,7 @@ func writePatches(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 		writeRepetition(page, s)
 	}
 	for _, p := range s.Status.Patches {
-		if p.Name == "" {
-			page.Printf("\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
-		} else {
-			page.Printf("\nThe winner, for Git: merge this into %s %s/%s.\n\n", p.Kind, p.Namespace, p.Name)
-		}
+		page.Printf("\nThe winner, for Git: merge this into %s.\n\n", report.Patched(p))
 		for line := range strings.Lines(p.Merge) {
 			page.Printf("    %s\n", strings.TrimRight(line, "\n"))
 		}
