@@ -33,9 +33,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	objective := s.Spec.Objective
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
-		Part{Plot: drawn(func(width float64) *Plot { return ratioPlot(s, width) })}, Part{Table: Configurations(s)})
+		Part{Plot: ratioPlot(s)}, Part{Table: Configurations(s)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
-	d.add("Every trial, in the order of time", Part{Text: NoiseText(s.Status.Noise)}, Part{Plot: drawn(func(width float64) *Plot { return runPlot(s, ledger, width) })}, Part{Table: runTable(s, ledger)})
+	d.add("Every trial, in the order of time", Part{Text: NoiseText(s.Status.Noise)}, Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
 	d.add("Trials", append(sessionPlots(sessions), Part{Table: Comparisons(s)})...)
 	d.add("Constraints", constraintText(s), Part{Table: Constraints(s)})
 	d.add("CPU of the clients' hosts", Part{Table: hostTable(sessions)})
