@@ -152,7 +152,7 @@ func (o *options) overview(outputs []output) (*overview, error) {
 			continue
 		}
 		if err := out.add(o, m, outputs); err != nil {
-			if m.sync == nil {
+			if m.figure != loadfacts.SyncLatency {
 				absent = cmp.Or(absent, err)
 			}
 		}

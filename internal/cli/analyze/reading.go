@@ -106,7 +106,7 @@ func (m metric) read(p engine.Part, direction string) (run, error) {
 		Window: wholeRun(ds, "whole run"),
 	}
 	m.examine(&r, res, ds)
-	if m.sync != nil {
+	if m.figure == loadfacts.SyncLatency {
 		return m.readSyncs(r, res.SyncLatency)
 	}
 	if len(ds) == 1 {
@@ -152,11 +152,11 @@ func (m metric) readSyncs(r run, syncs *result.Latency) (run, error) {
 	if syncs == nil {
 		return run{}, m.missing(r.Tool)
 	}
-	seconds, ok := m.sync(syncs)
-	if !ok {
+	found, ok := m.latency(syncs)
+	if !ok || found.AtLeast {
 		return run{}, m.missing(r.Tool)
 	}
-	r.Value, r.LatencyKind = seconds, result.CompletionLatency
+	r.Value, r.LatencyKind = found.Seconds, result.CompletionLatency
 	r.Window.Why = "whole run: latencies are totals"
 	return r, nil
 }
@@ -167,14 +167,14 @@ func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	if len(ds) > 1 {
 		return run{}, fmt.Errorf("it has %s, whose latencies are not comparable; choose one with --direction", r.Directions)
 	}
-	seconds, kind, ok := m.latency(ds[0].Direction)
-	if bound, _, known := ds[0].Percentile(m.percent); !ok && known {
-		return run{}, fmt.Errorf("its %s is above %.4g s, where the last bin of fio's histogram begins: compare latencyMean or latencyMax", m.name, bound.Seconds)
-	}
-	if !ok {
+	found, kind, ok := ds[0].LatencyOf(m.latency)
+	switch {
+	case !ok:
 		return run{}, m.missing(r.Tool)
+	case found.AtLeast: // Ratios of bounds mean nothing.
+		return run{}, fmt.Errorf("its %s is above %.4g s, where the last bin of fio's histogram begins: compare latencyMean or latencyMax", m.name, found.Seconds)
 	}
-	r.Value, r.LatencyKind = seconds, kind
+	r.Value, r.LatencyKind = found.Seconds, kind
 	r.Window.Why = "whole run: latencies are totals"
 	if !r.Tool.HasRollingRows() && len(r.Course) > 0 {
 		// If the rates are not steady, the latencies are not either.
