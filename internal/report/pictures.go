@@ -50,6 +50,9 @@ func RatioPicture(all []Estimate, margin, equal float64) []byte {
 // Second is a part of a run that takes about a second: its start and end, in seconds since the run began, and its rate.
 type Second struct{ Start, End, Rate float64 }
 
+// Seconds returns how long the part took.
+func (s Second) Seconds() float64 { return s.End - s.Start }
+
 // Course is a run over time.
 type Course struct {
 	Name    string
@@ -104,7 +107,7 @@ func (run Course) draw(c *canvas, metric v1alpha1.Metric, x, y scale) {
 	moved, passed := 0.0, 0.0
 	for _, row := range run.Rows {
 		steps = append(steps, [2]float64{x.position(row.Start), y.position(row.Rate)}, [2]float64{x.position(row.End), y.position(row.Rate)})
-		moved, passed = moved+row.Rate*(row.End-row.Start), passed+row.End-row.Start
+		moved, passed = moved+row.Rate*row.Seconds(), passed+row.Seconds()
 		average = append(average, [2]float64{x.position(row.End), y.position(moved / passed)})
 	}
 	c.path("stroke c1", steps)

@@ -54,7 +54,7 @@ func newWaitEntry(w loadfacts.Waits, d result.NamedDirection) waitEntry {
 		HiddenOperations: w.Hidden, HiddenShare: w.Share(), SecondsBehind: w.Behind,
 	}
 	for _, m := range metrics() {
-		if m.latency == nil || m.figure == loadfacts.SyncLatency {
+		if m.figure != loadfacts.Latency {
 			continue
 		}
 		found, _, ok := d.LatencyOf(m.latency)

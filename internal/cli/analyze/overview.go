@@ -34,13 +34,13 @@ type overview struct {
 }
 
 type overviewEntry struct {
-	Metric  string        `json:"metric"`
-	Unit    string        `json:"unit"`
-	Runs    int           `json:"runs"`
-	Mean    float64       `json:"mean"`
-	Min     float64       `json:"min"`
-	Max     float64       `json:"max"`
-	Windows []windowEntry `json:"windows"`
+	Metric  string   `json:"metric"`
+	Unit    string   `json:"unit"`
+	Runs    int      `json:"runs"`
+	Mean    float64  `json:"mean"`
+	Min     float64  `json:"min"`
+	Max     float64  `json:"max"`
+	Windows []window `json:"windows"`
 
 	shown unit
 }
@@ -199,7 +199,7 @@ func (v *overview) add(o *options, m metric, outputs []output) error {
 		Mean: stat.Mean(values, nil), Min: slices.Min(values), Max: slices.Max(values), shown: m.unit,
 	}
 	for _, r := range counted.Runs {
-		entry.Windows = append(entry.Windows, *newRunEntry(r, false).Window)
+		entry.Windows = append(entry.Windows, r.Window)
 	}
 	v.Metrics = append(v.Metrics, entry)
 	return nil
@@ -212,7 +212,7 @@ func (s *study) warnAboutWindows() {
 			continue
 		}
 		s.warn("%s: the first %s of %s s are left out as a warm-up: %s %s there, %s over the whole run", r.Source,
-			seconds(r.Window.FromSeconds), seconds(r.Window.DurationSeconds), number(r.Window.Skipped/s.unit.scale), s.unit.symbol,
+			seconds(r.Window.FromSeconds), seconds(r.Window.RunSeconds), number(r.Window.Skipped/s.unit.scale), s.unit.symbol,
 			number(r.Window.Whole/s.unit.scale))
 	}
 }

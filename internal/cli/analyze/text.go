@@ -25,31 +25,28 @@ func (r *report) configurations() []summary {
 	return out
 }
 
-func describeWindow(w *windowEntry) string {
-	switch {
-	case w == nil:
-		return ""
-	case w.RunSeconds == 0:
-		return w.Description
+func describeWindow(w window) string {
+	if w.RunSeconds == 0 {
+		return w.Why
 	}
-	return fmt.Sprintf("%s–%s of %s s, %s", seconds(w.FromSeconds), seconds(w.ToSeconds), seconds(w.RunSeconds), w.Description)
+	return fmt.Sprintf("%s–%s of %s s, %s", seconds(w.FromSeconds), seconds(w.ToSeconds), seconds(w.RunSeconds), w.Why)
 }
 
 // describeWindows describes the windows of several runs by their sum.
-func describeWindows(windows []windowEntry) string {
+func describeWindows(windows []window) string {
 	sum := windows[0]
 	for _, w := range windows[1:] {
 		sum.FromSeconds += w.FromSeconds
 		sum.ToSeconds += w.ToSeconds
 		sum.RunSeconds += w.RunSeconds
-		if w.Description != sum.Description {
-			sum.Description = "in different parts"
+		if w.Why != sum.Why {
+			sum.Why = "in different parts"
 		}
 	}
 	if len(windows) == 1 || sum.RunSeconds == 0 {
-		return describeWindow(&sum)
+		return describeWindow(sum)
 	}
-	return fmt.Sprintf("%s of %s s in all, %s", seconds(sum.ToSeconds-sum.FromSeconds), seconds(sum.RunSeconds), sum.Description)
+	return fmt.Sprintf("%s of %s s in all, %s", seconds(sum.ToSeconds-sum.FromSeconds), seconds(sum.RunSeconds), sum.Why)
 }
 
 // verdicts returns a table of all configurations.
