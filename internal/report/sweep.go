@@ -60,9 +60,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
 	if racing != nil && !*racing && sweepspec.WordsOf(&s.Spec, s.Status.Plan).Races {
-		return percentOf(confidenceOf(s)) + " intervals"
+		return Percent(confidenceOf(s)) + " intervals"
 	}
-	return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
+	return "intervals at the level of each look, which is stricter than " + Percent(confidenceOf(s))
 }
 
 func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document {
@@ -159,8 +159,8 @@ func better(metric v1alpha1.Metric) string {
 	return "More than 1 is better."
 }
 
-// percentOf formats a fraction such as 0.95 as a percentage.
-func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
+// Percent formats a fraction such as 0.95 as a percentage.
+func Percent(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
 // Configurations returns the table of configurations. The ratio in a row compares runs within blocks, or
 // windows within blocks. So it differs from the ratio of the figures in the table.
@@ -187,9 +187,13 @@ func NoiseText(n *v1alpha1.Noise) string {
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 
-// nameOf returns the name of the configuration with the given index.
 func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
-	for _, c := range s.Status.Configurations {
+	return ConfigurationName(s.Status.Configurations, index)
+}
+
+// ConfigurationName returns the name of the configuration with the given index.
+func ConfigurationName(all []v1alpha1.ConfigurationResult, index int) string {
+	for _, c := range all {
 		if int(c.Index) == index {
 			return c.Name
 		}

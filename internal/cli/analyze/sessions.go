@@ -120,7 +120,7 @@ func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *re
 			out.Agrees = out.Agrees && s.Same
 		}
 		for _, c := range s.Trial.Comparisons {
-			one.Ratios = append(one.Ratios, newRatio(out.configuration(int(c.Configuration)), c))
+			one.Ratios = append(one.Ratios, newRatio(document.ConfigurationName(out.Candidates, int(c.Configuration)), c))
 		}
 		out.Sessions = append(out.Sessions, one)
 	}
@@ -135,15 +135,6 @@ func newRatio(configuration string, c v1alpha1.TrialComparison) ratio {
 		p, _ = figure.ParseDecimal(c.Randomization.PGain)
 	}
 	return ratio{Configuration: configuration, Blocks: int(c.Blocks), Ratio: value, PGain: p}
-}
-
-func (r *replayed) configuration(index int) string {
-	for _, c := range r.Candidates {
-		if int(c.Index) == index {
-			return c.Name
-		}
-	}
-	return "configuration " + strconv.Itoa(index)
 }
 
 func (r *replayed) show(p *terminal.Page) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	document "github.com/cephtune/cephtune/internal/report"
 )
 
 // runs returns a table of all runs.
@@ -89,8 +90,6 @@ func pValue(p *float64) string {
 	return fmt.Sprintf("%.4f", *p)
 }
 
-func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 4, 64) + "%" }
-
 // question describes the metric, and the criteria on which the verdict depends.
 func (r *report) question(u unit) string {
 	better := "higher is better"
@@ -106,7 +105,7 @@ func (r *report) question(u unit) string {
 		method = "paired within blocks"
 	}
 	return fmt.Sprintf("%s, %s; minimum effect %s, equivalence %s, confidence %s; %s",
-		name, better, share(r.MinimumEffect), share(r.Equivalence), share(r.Confidence), method)
+		name, better, document.Percent(r.MinimumEffect), document.Percent(r.Equivalence), document.Percent(r.Confidence), method)
 }
 
 // show adds the report to a page. In Markdown, the runs come last, and are folded.
