@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -103,7 +104,8 @@ func (o *options) replay(ctx context.Context, path string, w io.Writer) error {
 	if !out.Agrees {
 		return errors.New("the result differs from the sweep's status: the export was changed, or another version of cephtune wrote it")
 	}
-	return out.expected(o.expect)
+	candidates := slices.DeleteFunc(slices.Clone(out.Candidates), func(c v1alpha1.ConfigurationResult) bool { return c.Index == 0 })
+	return checkVerdicts(o, candidates, func(c v1alpha1.ConfigurationResult) (string, string) { return c.Name, string(c.Verdict) })
 }
 
 func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *replayed {
@@ -179,15 +181,4 @@ func (r *replayed) verdictRows() [][]string {
 		rows = append(rows, []string{c.Name, document.Ratio(c.Ratio), document.Interval(c.Low, c.High, document.Ratio), verdict})
 	}
 	return rows
-}
-
-// expected checks the verdicts of candidates against --expect.
-func (r *replayed) expected(expect []string) error {
-	var found [][2]string
-	for _, c := range r.Candidates {
-		if c.Index > 0 {
-			found = append(found, [2]string{c.Name, string(c.Verdict)})
-		}
-	}
-	return checkVerdicts(found, expect)
 }
