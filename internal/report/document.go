@@ -132,6 +132,17 @@ func (d *Document) warnEdited(o metav1.Object) {
 	}
 }
 
+// In returns the report in a format: markdown, csv or html.
+func (d *Document) In(format string) ([]byte, error) {
+	switch format {
+	case "markdown":
+		return d.Markdown(), nil
+	case "csv":
+		return d.CSV()
+	}
+	return d.HTML()
+}
+
 // CSV returns the table of all raw figures, in base units.
 func (d *Document) CSV() ([]byte, error) { return medium.CSV(d.Figures) }
 

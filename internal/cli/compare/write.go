@@ -12,16 +12,10 @@ import (
 )
 
 func (c *comparison) write(out io.Writer, format string) error {
-	var text []byte
-	var err error
-	switch format {
-	case "markdown":
-		text = c.page().Markdown()
-	case "html":
-		text, err = c.page().HTML()
-	default:
+	if format != "markdown" && format != "html" {
 		return terminal.Write(out, format, c, c.show)
 	}
+	text, err := c.page().In(format)
 	if err != nil {
 		return err
 	}

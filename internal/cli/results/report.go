@@ -85,13 +85,7 @@ func (o *reporting) make(ctx context.Context, connect object.Connect, args []str
 	if err != nil {
 		return nil, err
 	}
-	switch o.output {
-	case "markdown":
-		return made.Markdown(), nil
-	case "csv":
-		return made.CSV()
-	}
-	return made.HTML()
+	return made.In(o.output)
 }
 
 // open reads the object, and returns a reader of its results.
