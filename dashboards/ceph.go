@@ -79,21 +79,8 @@ func cephVariable(info string) cog.Builder[dashboard.VariableModel] {
 // poolVariable is the variable with which users choose pools. Rook's dashboards have a variable with the
 // same name, so links to them pass the chosen pools on.
 func poolVariable() cog.Builder[dashboard.VariableModel] {
-	return labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
-		Description("The pools whose traffic is drawn.").
-		Multi(true).
-		IncludeAll(true).
-		AllValue(".*").
-		Current(all())
-}
-
-// all is the option that selects all values of a variable.
-func all() dashboard.VariableOption {
-	return dashboard.VariableOption{
-		Selected: new(true),
-		Text:     dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}},
-		Value:    dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
-	}
+	return several(labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
+		Description("The pools whose traffic is drawn."))
 }
 
 // cephPanels returns the panels with Ceph's own metrics. Annotations shade the sweep's runs in these

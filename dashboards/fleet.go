@@ -23,10 +23,10 @@ func fleet() page {
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
 			clusterVariable(),
-			several("namespace", "Namespace", "Namespaces of sweeps and benchmarks.",
-				fmt.Sprintf(`{__name__=~"%s|%s"}`, metrics.SweepInfo, metrics.BenchmarkInfo), metrics.LabelNamespace),
-			several("ceph_cluster", "Ceph cluster", "Ceph clusters, as namespace/name of the CephCluster.",
-				metrics.LockHeld, metrics.LabelCluster),
+			several(labelVariable("namespace", "Namespace", fmt.Sprintf(`{__name__=~"%s|%s"}`, metrics.SweepInfo, metrics.BenchmarkInfo), metrics.LabelNamespace).
+				Description("Namespaces of sweeps and benchmarks.")),
+			several(labelVariable("ceph_cluster", "Ceph cluster", metrics.LockHeld, metrics.LabelCluster).
+				Description("Ceph clusters, as namespace/name of the CephCluster.")),
 		},
 		rows: []row{
 			{panels: atAGlance()},
@@ -37,16 +37,6 @@ func fleet() page {
 			{title: "Health of cephtune itself", panels: inside()},
 		},
 	}
-}
-
-// several is a variable for which users can choose any number of values. All values are chosen by default.
-func several(name, label, description, series, key string) cog.Builder[dashboard.VariableModel] {
-	return labelVariable(name, label, series, key).
-		Description(description).
-		Multi(true).
-		IncludeAll(true).
-		AllValue(".*").
-		Current(all())
 }
 
 // ofNamespaces selects the series of all sweeps or benchmarks in the chosen namespaces.

@@ -36,13 +36,9 @@ const (
 
 // hostVariable is the variable with which users choose hosts with OSDs.
 func hostVariable() cog.Builder[dashboard.VariableModel] {
-	return labelVariable("host", "Host", ofCeph(cephOSDMetadata), "hostname").
+	return several(labelVariable("host", "Host", ofCeph(cephOSDMetadata), "hostname").
 		Description("The hosts with OSDs that are drawn.").
-		Regex("/^([^.]+)/").
-		Multi(true).
-		IncludeAll(true).
-		AllValue(".*").
-		Current(all())
+		Regex("/^([^.]+)/"))
 }
 
 // withHost adds the label host. Its value is the host name in another label, without the domain, because

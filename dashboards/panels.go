@@ -160,13 +160,8 @@ func graph(a about, lines ...line) *timeseries.PanelBuilder {
 		LineWidth(1.5).
 		FillOpacity(0).
 		ShowPoints(common.VisibilityModeNever).
-		Legend(common.NewVizLegendOptionsBuilder().
-			ShowLegend(true).
-			DisplayMode(common.LegendDisplayModeList).
-			Placement(common.LegendPlacementBottom)).
-		Tooltip(common.NewVizTooltipOptionsBuilder().
-			Mode(common.TooltipDisplayModeMulti).
-			Sort(common.SortOrderDescending))
+		Legend(legendBelow(true)).
+		Tooltip(tooltip(common.TooltipDisplayModeMulti, common.SortOrderDescending))
 	if a.unit == count {
 		// On an axis that ends at 1, some ticks are fractions. Grafana labels fractions of a count with the
 		// text for missing data.
@@ -215,13 +210,17 @@ func timeline(a about, expression, legend string, values []dashboard.ValueMappin
 		RowHeight(0.8).
 		FillOpacity(80).
 		LineWidth(0).
-		Tooltip(common.NewVizTooltipOptionsBuilder().
-			Mode(common.TooltipDisplayModeSingle).
-			Sort(common.SortOrderNone)).
-		Legend(common.NewVizLegendOptionsBuilder().
-			ShowLegend(false).
-			DisplayMode(common.LegendDisplayModeList).
-			Placement(common.LegendPlacementBottom))
+		Tooltip(tooltip(common.TooltipDisplayModeSingle, common.SortOrderNone)).
+		Legend(legendBelow(false))
+}
+
+// legendBelow returns a legend below a panel.
+func legendBelow(shown bool) *common.VizLegendOptionsBuilder {
+	return common.NewVizLegendOptionsBuilder().ShowLegend(shown).DisplayMode(common.LegendDisplayModeList).Placement(common.LegendPlacementBottom)
+}
+
+func tooltip(mode common.TooltipDisplayMode, order common.SortOrder) *common.VizTooltipOptionsBuilder {
+	return common.NewVizTooltipOptionsBuilder().Mode(mode).Sort(order)
 }
 
 // column is a column of a table: a label, or the value of a query.
@@ -390,13 +389,8 @@ func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 		GroupWidth(0.7).
 		BarWidth(0.9).
 		XTickLabelMaxLength(60).
-		Tooltip(common.NewVizTooltipOptionsBuilder().
-			Mode(common.TooltipDisplayModeMulti).
-			Sort(common.SortOrderNone)).
-		Legend(common.NewVizLegendOptionsBuilder().
-			ShowLegend(true).
-			DisplayMode(common.LegendDisplayModeList).
-			Placement(common.LegendPlacementBottom))
+		Tooltip(tooltip(common.TooltipDisplayModeMulti, common.SortOrderNone)).
+		Legend(legendBelow(true))
 	for _, bar := range bars {
 		columns = append(columns, column{field: valueOf(bar.id), title: bar.title})
 		builder.WithTarget(instant(bar.id, fmt.Sprintf(`%s or on () label_replace(vector(0), %q, %q, "", "")`, bar.expression, label, a.empty)))

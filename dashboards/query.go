@@ -64,17 +64,17 @@ func clustered(expression string) string {
 
 // clusterVariable is the variable with which users choose among Kubernetes clusters.
 func clusterVariable() cog.Builder[dashboard.VariableModel] {
-	return dashboard.NewQueryVariableBuilder(labelKubernetes).
-		Label("Kubernetes cluster").
-		Description("Kubernetes clusters whose series this Prometheus has. Choose one, if objects in several have the same name.").
-		Datasource(dataSource()).
-		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", metrics.CollectionErrors, labelKubernetes))}).
-		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
-		Sort(dashboard.VariableSortNaturalAsc).
-		Multi(true).
-		IncludeAll(true).
-		AllValue(".*").
-		Current(all())
+	return several(valuesOf(labelKubernetes, "Kubernetes cluster", metrics.CollectionErrors, labelKubernetes).
+		Description("Kubernetes clusters whose series this Prometheus has. Choose one, if objects in several have the same name."))
+}
+
+// several lets users choose any number of values of a variable. All values are chosen by default.
+func several(variable *dashboard.QueryVariableBuilder) *dashboard.QueryVariableBuilder {
+	return variable.Multi(true).IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
+		Selected: new(true),
+		Text:     dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}},
+		Value:    dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
+	})
 }
 
 // one selects the series of the sweep or benchmark that the user chooses above the dashboard. The matchers
@@ -120,12 +120,17 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 }
 
 // labelVariable is the variable with which users choose among the values that a label of Prometheus has in
-// some series. The last argument is the name of that label. The second argument is the variable's caption.
-func labelVariable(name, label, series, key string) *dashboard.QueryVariableBuilder {
+// some series of the chosen Kubernetes clusters.
+func labelVariable(name, caption, series, label string) *dashboard.QueryVariableBuilder {
+	return valuesOf(name, caption, clustered(series), label)
+}
+
+// valuesOf is labelVariable for the series of all Kubernetes clusters.
+func valuesOf(name, caption, series, label string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
-		Label(label).
+		Label(caption).
 		Datasource(dataSource()).
-		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", clustered(series), key))}).
+		Query(dashboard.StringOrMap{String: new(fmt.Sprintf("label_values(%s, %s)", series, label))}).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
 		Sort(dashboard.VariableSortNaturalAsc)
 }

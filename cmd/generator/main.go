@@ -68,7 +68,7 @@ func summarise(res *result.Result, out io.Writer) error {
 	for _, d := range res.Directions() {
 		words := []string{fmt.Sprintf("%s: %.1f operations a second", d.Name, d.OperationsPerSecond())}
 		for _, percent := range []float64{50, 95, 99, 99.9} {
-			if p, _, ok := d.Percentile(percent); ok {
+			if p, _, ok := d.LatencyOf(func(l *result.Latency) (result.Percentile, bool) { return l.Percentile(percent) }); ok {
 				words = append(words, fmt.Sprintf("p%v %.3f ms", percent, 1e3*p.Seconds))
 			}
 		}

@@ -84,7 +84,7 @@ func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-cephtune",
 		Short:         "Test honestly whether a setting makes a Ceph cluster faster",
-		Long:          help.Long("cephtune"),
+		Long:          help.Of("cephtune").Long,
 		Version:       version.Version(),
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors: true, // Run prints errors, once and on stderr.
@@ -121,7 +121,8 @@ func NewRoot(name string) *cobra.Command {
 	}
 	root.AddCommand(analyze.NewCommand())
 	for _, cmd := range root.Commands() {
-		cmd.Example = strings.ReplaceAll(cmd.Example, "kubectl cephtune", name)
+		text := help.Of(cmd.Name())
+		cmd.Long, cmd.Example = text.Long, strings.ReplaceAll(text.Examples, "kubectl cephtune", name)
 	}
 	return root
 }

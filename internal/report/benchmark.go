@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -331,24 +332,13 @@ func detailTable(d *quiescence.Detail) *Table {
 	for _, node := range d.Nodes {
 		table.Rows = append(table.Rows, []string{"node of clients", node.Name})
 	}
-	if d.InitialState != "" {
-		table.Rows = append(table.Rows, []string{"initial state of the data", string(d.InitialState)})
-	}
-	if d.OSDCaches != "" {
-		table.Rows = append(table.Rows, []string{"OSD caches before each phase", string(d.OSDCaches)})
-	}
-	if d.Background != "" {
-		table.Rows = append(table.Rows, []string{"background", d.Background})
-	}
+	table.fact("initial state of the data", string(d.InitialState))
+	table.fact("OSD caches before each phase", string(d.OSDCaches))
+	table.fact("background", d.Background)
 	for _, node := range d.BackgroundNodes {
 		table.Rows = append(table.Rows, []string{"node of the background load", node.Name})
 	}
-	names := make([]string, 0, len(d.Images))
-	for name := range d.Images {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(d.Images)) {
 		table.Rows = append(table.Rows, []string{"image " + name, d.Images[name]})
 	}
 	return table

@@ -33,10 +33,10 @@ func latencies() []v1alpha1.Metric {
 // latencyParts returns a plot of the percentiles of all phases, and a plot of the histogram of each phase
 // that has one.
 func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
-	parts := []Part{{Plot: drawn(func(width float64) *Plot { return percentilePlot(phases, width) })}}
+	parts := []Part{{Plot: percentilePlot(phases)}}
 	for _, p := range phases {
 		if h, err := figure.Histogram(v1alpha1.DirectionTotal, archive.Observations(runs, p.Name)); err == nil && h != nil {
-			parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return histogramPlot(p.Name, h, width) })})
+			parts = append(parts, Part{Plot: histogramPlot(p.Name, h)})
 		}
 	}
 	return parts
@@ -44,7 +44,7 @@ func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 
 // percentilePlot shows the percentiles and the maximum of latencies. It has a trace for each phase and
 // direction with at least two of these values; nil without a trace.
-func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
+func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 	var traces []trace
 	var values []float64
 	for _, p := range phases {
@@ -68,20 +68,19 @@ func percentilePlot(phases []v1alpha1.PhaseResult, width float64) *Plot {
 	if len(traces) == 0 {
 		return nil
 	}
-	const left, top, bottom = plotLeft, 20, 300
-	c := &canvas{width: width}
-	x := scale{low: -0.4, high: float64(len(latencies())) - 0.6, from: left, to: width - plotRight}
-	y := spanning(values, bottom, top, true)
-	c.leftAxis(y, v1alpha1.MetricLatencyP99)
-	c.line("axis", left, bottom, width-plotRight, bottom)
-	var marks []mark
-	for i, label := range []string{"50 %", "95 %", "99 %", "99.9 %", "longest"} {
-		marks = append(marks, mark{x.position(float64(i)), label})
-	}
-	c.bottomAxis(bottom+18, marks)
-	c.height = c.traces(traces, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
-	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a " +
-		"typical run. Without an offered rate (mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."}
+	const caption = "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate " +
+		"(mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."
+	return drawn("Percentiles of latency", caption, func(c *canvas) {
+		x, y := c.within(scale{low: -0.4, high: float64(len(latencies())) - 0.6}, spanning(values, true), 20, 300)
+		c.leftAxis(y, v1alpha1.MetricLatencyP99)
+		c.line("axis", x.from, y.from, x.to, y.from)
+		var marks []mark
+		for i, label := range []string{"50 %", "95 %", "99 %", "99.9 %", "longest"} {
+			marks = append(marks, mark{x.position(float64(i)), label})
+		}
+		c.bottomAxis(y.from+18, marks)
+		c.traces(traces, x, y, v1alpha1.MetricLatencyP99)
+	})
 }
 
 func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
@@ -105,9 +104,8 @@ func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.
 	return point{}, false
 }
 
-// traces draws lines with markers and intervals, and their legend. It returns the
-// vertical position below the legend.
-func (c *canvas) traces(all []trace, x, y scale, metric v1alpha1.Metric, left, legend float64) float64 {
+// traces draws lines with their intervals, below them their legend, and for a metric a marker at each point.
+func (c *canvas) traces(all []trace, x, y scale, metric v1alpha1.Metric) {
 	names, numbers := make([]string, len(all)), make([]int, len(all))
 	for i, k := range all {
 		names[i], numbers[i] = k.name, k.number
@@ -121,17 +119,19 @@ func (c *canvas) traces(all []trace, x, y scale, metric v1alpha1.Metric, left, l
 		}
 		c.path(class, line)
 		for _, p := range k.points {
-			c.marker("dot", k.number, x.position(p.x), y.position(p.value), k.name+": "+figure.Human(metric, p.value))
+			if metric != "" {
+				c.marker("dot", k.number, x.position(p.x), y.position(p.value), k.name+": "+figure.Human(metric, p.value))
+			}
 		}
 	}
-	return c.legend(names, numbers, left, legend)
+	c.legend(names, numbers, x.from, y.from+46)
 }
 
 // barsPerDecade is the number of bars for each factor of ten in latency.
 const barsPerDecade = 20
 
 // histogramPlot shows the share of operations by latency.
-func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram, width float64) *Plot {
+func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	counts := map[int]int64{}
 	first, last, total, most := math.MaxInt, math.MinInt, int64(0), int64(0)
 	for _, bin := range h.Bins {
@@ -145,31 +145,23 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram, width float64)
 	if total == 0 {
 		return nil
 	}
-	const left, top, bottom = plotLeft, 20, 220
 	seconds := func(i int) float64 { return math.Pow(10, float64(i)/barsPerDecade) / 1e9 }
-	c := &canvas{width: width, height: bottom + 30}
-	x := scale{low: seconds(first - 1), high: seconds(last + 2), from: left, to: width - plotRight, log: true}
-	y := scale{low: 0, high: 110 * float64(most) / float64(total), from: bottom, to: top}
-	for _, v := range y.ticks(1) {
-		c.line("grid", left, y.position(v), width-plotRight, y.position(v))
-		c.text("soft", "end", left-8, y.position(v)+4, fmt.Sprintf("%g %%", v))
-	}
-	for i := first; i <= last; i++ {
-		share := 100 * float64(counts[i]) / float64(total)
-		from, to := x.position(seconds(i)), x.position(seconds(i+1))
-		title := fmt.Sprintf("%s to %s: %.2f %%", figure.Human(v1alpha1.MetricLatencyP99, seconds(i)), figure.Human(v1alpha1.MetricLatencyP99, seconds(i+1)), share)
-		c.rect("bar c1", from, y.position(share), to-from-1, bottom-y.position(share), title)
-	}
-	c.line("axis", left, bottom, width-plotRight, bottom)
-	var marks []mark
-	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.position(v), figure.Human(v1alpha1.MetricLatencyP99, v)})
-	}
-	c.bottomAxis(bottom+18, marks)
-	return &Plot{
-		SVG:     c.svg("Histogram of latencies of " + string(phase)),
-		Caption: fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase),
-	}
+	caption := fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase)
+	return drawn("Histogram of latencies of "+string(phase), caption, func(c *canvas) {
+		x, y := c.within(scale{low: seconds(first - 1), high: seconds(last + 2), log: true}, scale{high: 110 * float64(most) / float64(total)}, 20, 220)
+		for _, m := range y.marks(func(v float64) string { return fmt.Sprintf("%g %%", v) }) {
+			c.line("grid", x.from, m.position, x.to, m.position)
+			c.text("soft", "end", x.from-8, m.position+4, m.text)
+		}
+		for i := first; i <= last; i++ {
+			share := 100 * float64(counts[i]) / float64(total)
+			from, to := x.position(seconds(i)), x.position(seconds(i+1))
+			c.rect("bar c1", from, y.position(share), to-from-1, y.from-y.position(share), fmt.Sprintf("%s to %s: %.2f %%", latency(seconds(i)), latency(seconds(i+1)), share))
+		}
+		c.line("axis", x.from, y.from, x.to, y.from)
+		c.bottomAxis(y.from+18, x.marks(latency))
+		c.height = y.from + 30
+	})
 }
 
 // mainMetric returns the metric to draw for a phase. The present spec may lack the phase, because it may
@@ -187,14 +179,12 @@ func mainMetric(b *v1alpha1.CephBenchmark, p v1alpha1.PhaseResult) v1alpha1.Metr
 func runPlots(b *v1alpha1.CephBenchmark, phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {
-		if plot := drawn(func(width float64) *Plot { return phaseRuns(p, mainMetric(b, p), i+1, runs, width) }); plot != nil {
-			parts = append(parts, Part{Plot: plot})
-		}
+		parts = append(parts, Part{Plot: phaseRuns(p, mainMetric(b, p), i+1, runs)})
 	}
 	return parts
 }
 
-func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs []*archive.Run, width float64) *Plot {
+func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs []*archive.Run) *Plot {
 	all, hasAll := pointOf(p, metric, v1alpha1.DirectionTotal)
 	var values []float64
 	for _, run := range runs {
@@ -205,39 +195,40 @@ func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs 
 	if len(values) < 2 {
 		return nil
 	}
-	const left, top, bottom = plotLeft, 16, 176
-	c := &canvas{width: width, height: bottom + 28}
-	x := scale{low: 0, high: float64(len(runs) + 1), from: left, to: width - plotRight}
 	if hasAll {
 		values = append(values, all.low, all.high)
 	}
-	y := spanning(values, bottom, top, false)
-	c.leftAxis(y, metric)
-	if hasAll && all.low < all.high {
-		c.rect("band", left, y.position(all.high), width-plotRight-left, y.position(all.low)-y.position(all.high), "95 % interval of a typical run")
-	}
-	c.line("axis", left, bottom, width-plotRight, bottom)
-	marks := make([]mark, len(runs))
-	for i, run := range runs {
-		position := x.position(float64(i + 1))
-		marks[i] = mark{position, fmt.Sprintf("run %d", run.Number)}
-		f, ok := run.Figure(p.Name, metric, v1alpha1.DirectionTotal)
-		if !ok {
-			c.cross(position, bottom-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
-			continue
+	caption := fmt.Sprintf("%s, %s of each run%s. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom "+
+		"is a run without a figure.", p.Name, metric, spanning(values, false).beginning())
+	return drawn(fmt.Sprintf("%s of each run of %s", metric, p.Name), caption, func(c *canvas) {
+		x, y := c.within(scale{high: float64(len(runs) + 1)}, spanning(values, false), 16, 176)
+		c.leftAxis(y, metric)
+		if hasAll && all.low < all.high {
+			c.rect("band", x.from, y.position(all.high), x.to-x.from, y.position(all.low)-y.position(all.high), "95 % interval of a typical run")
 		}
-		class := "dot"
-		if run.State != v1alpha1.RunValid {
-			class = "hollow"
+		c.line("axis", x.from, y.from, x.to, y.from)
+		marks := make([]mark, len(runs))
+		for i, run := range runs {
+			marks[i] = mark{x.position(float64(i + 1)), fmt.Sprintf("run %d", run.Number)}
+			c.run(p.Name, metric, number, run, marks[i].position, y)
 		}
-		c.marker(class, number%colours, position, y.position(f.Value), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, f.Value)))
+		c.bottomAxis(y.from+18, marks)
+		c.height = y.from + 28
+	})
+}
+
+// run draws the figure of a run in a phase, at a position of the horizontal axis.
+func (c *canvas) run(phase v1alpha1.PhaseName, metric v1alpha1.Metric, number int, run *archive.Run, position float64, y scale) {
+	f, ok := run.Figure(phase, metric, v1alpha1.DirectionTotal)
+	if !ok {
+		c.cross(position, y.from-8, fmt.Sprintf("run %d: %s", run.Number, run.State))
+		return
 	}
-	c.bottomAxis(bottom+18, marks)
-	return &Plot{
-		SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)),
-		Caption: fmt.Sprintf("%s, %s of each run%s. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom "+
-			"is a run without a figure.", p.Name, metric, y.beginning()),
+	class := "dot"
+	if run.State != v1alpha1.RunValid {
+		class = "hollow"
 	}
+	c.marker(class, number%colours, position, y.position(f.Value), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, f.Value)))
 }
 
 // coursePlots returns a plot for each phase and direction. Each plot has a trace for each run: the rate of
@@ -246,15 +237,13 @@ func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part
 	for _, name := range archive.PhaseNames(runs) {
 		for _, direction := range []result.DirectionName{result.Read, result.Write, result.Mixed} {
-			if plot := drawn(func(width float64) *Plot { return coursePlot(name, direction, runs, width) }); plot != nil {
-				parts = append(parts, Part{Plot: plot})
-			}
+			parts = append(parts, Part{Plot: coursePlot(name, direction, runs)})
 		}
 	}
 	return parts
 }
 
-func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []*archive.Run, width float64) *Plot {
+func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []*archive.Run) *Plot {
 	metric, longest, highest := v1alpha1.MetricBandwidth, 0.0, 0.0
 	var traces []trace
 	for _, run := range runs {
@@ -269,7 +258,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		if rates == nil {
 			continue
 		}
-		k := trace{name: fmt.Sprintf("run %d", run.Number), number: int(run.Number)}
+		k := trace{name: fmt.Sprintf("run %d", run.Number), number: int(run.Number) % colours}
 		for i, rate := range rates {
 			k.points = append(k.points, point{x: (s.StartSeconds[i] + s.EndSeconds[i]) / 2, value: rate})
 			longest, highest = max(longest, s.EndSeconds[i]), max(highest, rate)
@@ -279,26 +268,13 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 	if len(traces) == 0 || highest <= 0 {
 		return nil
 	}
-	const left, top, bottom = plotLeft, 16, 236
-	c := &canvas{width: width}
-	x := scale{low: 0, high: longest, from: left, to: width - plotRight}
-	y := scale{low: 0, high: 1.1 * highest, from: bottom, to: top}
-	c.leftAxis(y, metric)
-	c.bottomAxis(bottom+18, secondMarks(x))
-	names, numbers := make([]string, len(traces)), make([]int, len(traces))
-	for i, k := range traces {
-		names[i], numbers[i] = k.name, k.number%colours
-		line := make([][2]float64, len(k.points))
-		for j, p := range k.points {
-			line[j] = [2]float64{x.position(p.x), y.position(p.value)}
-		}
-		c.path(fmt.Sprintf("stroke c%d", k.number%colours), line)
-	}
-	c.height = c.legend(names, numbers, left, bottom+46)
-	return &Plot{
-		SVG:     c.svg(fmt.Sprintf("Rate over time: %s, %s", name, direction)),
-		Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction),
-	}
+	caption := fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction)
+	return drawn(fmt.Sprintf("Rate over time: %s, %s", name, direction), caption, func(c *canvas) {
+		x, y := c.within(scale{high: longest}, scale{high: 1.1 * highest}, 16, 236)
+		c.leftAxis(y, metric)
+		c.bottomAxis(y.from+18, x.marks(inWholeSeconds))
+		c.traces(traces, x, y, "")
+	})
 }
 
 func seriesOf(run *archive.Run, name v1alpha1.PhaseName, direction result.DirectionName) *result.Series {

@@ -26,13 +26,14 @@ const (
 	plotRight    = 16 // the space on the right
 )
 
-// drawn returns a plot with its pictures for both widths; nil if draw returns nil.
-func drawn(draw func(width float64) *Plot) *Plot {
-	plot := draw(wideScreen)
-	if plot != nil {
-		plot.Narrow = draw(narrowScreen).SVG
+// drawn returns a plot with its pictures for both widths, which a function draws. The name is for screen readers.
+func drawn(name, caption string, draw func(*canvas)) *Plot {
+	picture := func(width float64) string {
+		c := &canvas{width: width}
+		draw(c)
+		return c.svg(name)
 	}
-	return plot
+	return &Plot{SVG: picture(wideScreen), Narrow: picture(narrowScreen), Caption: caption}
 }
 
 // canvas is a picture in progress. Colours are classes of the style sheet, so that one
@@ -93,7 +94,7 @@ func titled(title string) string {
 	return "<title>" + medium.HTML(title) + "</title>"
 }
 
-// svg returns the picture, with a name for screen readers.
+// svg returns the picture.
 func (c *canvas) svg(name string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>",
 		px(c.width), px(c.height), medium.HTML(name), c.body.String())
@@ -113,6 +114,13 @@ func (s scale) position(v float64) float64 {
 	return s.from + (v-low)/(high-low)*(s.to-s.from)
 }
 
+// within returns the scales of a plot whose axes are at the left and at the bottom.
+func (c *canvas) within(x, y scale, top, bottom float64) (scale, scale) {
+	x.from, x.to = plotLeft, c.width-plotRight
+	y.from, y.to = bottom, top
+	return x, y
+}
+
 // beginning warns readers of a scale that does not begin at 0.
 func (s scale) beginning() string {
 	if s.low > 0 {
@@ -123,17 +131,17 @@ func (s scale) beginning() string {
 
 // spanning returns a scale that spans the values, with margins at both ends. A linear scale does not extend
 // below 0.
-func spanning(values []float64, from, to float64, log bool) scale {
+func spanning(values []float64, log bool) scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		low, high = min(low, v), max(high, v)
 	}
 	if log {
 		room := math.Pow(high/low, 0.08) * 1.02
-		return scale{low / room, high * room, from, to, true}
+		return scale{low: low / room, high: high * room, log: true}
 	}
 	room := max((high-low)*0.1, high*0.01)
-	return scale{max(low-room, 0), high + room, from, to, false}
+	return scale{low: max(low-room, 0), high: high + room}
 }
 
 // narrow is a ratio between the ends of a logarithmic scale. A scale with a smaller ratio looks
@@ -218,14 +226,16 @@ type mark struct {
 	text     string
 }
 
-// secondMarks returns labels of an axis of seconds.
-func secondMarks(x scale) []mark {
+// marks returns the labels of an axis.
+func (s scale) marks(write func(float64) string) []mark {
 	var marks []mark
-	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.position(v), fmt.Sprintf("%g s", v)})
+	for _, v := range s.ticks(1) {
+		marks = append(marks, mark{s.position(v), write(v)})
 	}
 	return marks
 }
+
+func inWholeSeconds(v float64) string { return fmt.Sprintf("%g s", v) }
 
 // bottomAxis draws the labels of a horizontal axis, without those that would overlap the one before or leave the picture.
 func (c *canvas) bottomAxis(y float64, marks []mark) {
@@ -249,9 +259,9 @@ func clipped(name string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// legend draws the names of series from top downwards, in as many lines as needed. It returns the vertical
-// position below the legend.
-func (c *canvas) legend(names []string, numbers []int, left, top float64) float64 {
+// legend draws the names of series from top downwards, in as many lines as needed. The picture ends below them. The
+// numbers of the series are 0, 1, … if they are nil.
+func (c *canvas) legend(names []string, numbers []int, left, top float64) {
 	x, y := left, top
 	for i, name := range names {
 		shown := clipped(name, min(48, int((c.width-left-14)/widthOf(" "))))
@@ -259,9 +269,13 @@ func (c *canvas) legend(names []string, numbers []int, left, top float64) float6
 		if x+room > c.width && x > left {
 			x, y = left, y+20
 		}
-		c.marker("dot", numbers[i], x+5, y-4, name)
+		number := i
+		if numbers != nil {
+			number = numbers[i]
+		}
+		c.marker("dot", number, x+5, y-4, name)
 		c.text("", "start", x+14, y, shown)
 		x += room
 	}
-	return y + 12
+	c.height = y + 12
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ const curveMethod = `Each step offers a rate as independent arrivals, and latenc
 func curveParts(runs []*archive.Run) []Part {
 	var parts []Part
 	for _, k := range curvesOf(runs) {
-		parts = append(parts, Part{Plot: drawn(func(width float64) *Plot { return curvePlot([]curveOf{k}, width) })}, Part{Table: curveTable(k)})
+		parts = append(parts, Part{Plot: curvePlot([]curveOf{k})}, Part{Table: curveTable(k)})
 	}
 	if len(parts) == 0 {
 		return nil
@@ -107,12 +108,12 @@ func CurvesTogether(names [2]string, sides [2][]*archive.Run, phase v1alpha1.Pha
 		all[first].side = names[i]
 		both = append(both, all[first])
 	}
-	return Part{Plot: drawn(func(width float64) *Plot { return curvePlot(both, width) })}, true
+	return Part{Plot: curvePlot(both)}, true
 }
 
 // curvePlot shows the limited percentile of each step against its rate, the limit, and the rate that keeps it, of one curve or
 // of two; nil if no step has a latency.
-func curvePlot(curves []curveOf, width float64) *Plot {
+func curvePlot(curves []curveOf) *Plot {
 	var rates, seconds []float64
 	latencies := 0
 	for _, k := range curves {
@@ -128,37 +129,29 @@ func curvePlot(curves []curveOf, width float64) *Plot {
 	if latencies == 0 {
 		return nil
 	}
-	const left, top, bottom = plotLeft, 20, 300
-	c := &canvas{width: width}
-	x, y := scale{high: 1.05 * slices.Max(rates), from: left, to: width - plotRight}, spanning(seconds, bottom, top, true)
-	c.leftAxis(y, v1alpha1.MetricLatencyP99)
-	c.line("axis", left, bottom, width-plotRight, bottom)
-	var marks []mark
-	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.position(v), iops(v)})
-	}
-	c.bottomAxis(bottom+18, marks)
 	var names, captions, limits []string
 	var colours []int
 	for i, k := range curves {
-		k.draw(c, i+1, x, y, top, bottom)
-		name := "steps"
-		if len(curves) > 1 {
-			name = k.side
-		}
-		names, colours, limits = append(names, name), append(colours, i+1), append(limits, latency(k.course.Question.LimitSeconds))
+		names, colours, limits = append(names, cmp.Or(k.side, "steps")), append(colours, i+1), append(limits, latency(k.course.Question.LimitSeconds))
 		captions = append(captions, k.sentence())
 	}
-	c.height = c.legend(names, colours, left, bottom+46)
-	return &Plot{
-		SVG: c.svg(fmt.Sprintf("Latency of %s against the rate of operations", curves[0].phase)),
-		Caption: strings.Join(captions, " ") + " The horizontal line is the limit of " + strings.Join(slices.Compact(limits), " and ") + ", the band the interval of the rate that keeps it; the dashed " +
-			"line is the rate of the closed loop; crosses are steps without a latency.",
-	}
+	caption := strings.Join(captions, " ") + " The horizontal line is the limit of " + strings.Join(slices.Compact(limits), " and ") + ", the band the interval of the rate that keeps it; the dashed " +
+		"line is the rate of the closed loop; crosses are steps without a latency."
+	return drawn(fmt.Sprintf("Latency of %s against the rate of operations", curves[0].phase), caption, func(c *canvas) {
+		x, y := c.within(scale{high: 1.05 * slices.Max(rates)}, spanning(seconds, true), 20, 300)
+		c.leftAxis(y, v1alpha1.MetricLatencyP99)
+		c.line("axis", x.from, y.from, x.to, y.from)
+		c.bottomAxis(y.from+18, x.marks(iops))
+		for i, k := range curves {
+			k.draw(c, i+1, x, y)
+		}
+		c.legend(names, colours, x.from, y.from+46)
+	})
 }
 
-// draw draws a curve in its colour between the top and the bottom of the plot.
-func (k curveOf) draw(c *canvas, colour int, x, y scale, top, bottom float64) {
+// draw draws a curve in its colour.
+func (k curveOf) draw(c *canvas, colour int, x, y scale) {
+	top, bottom := y.to, y.from
 	q := k.course.Question
 	if rate, ok := k.course.Sustainable(); ok {
 		c.rect("band", x.position(rate.LowPerSecond), top, x.position(min(rate.HighPerSecond, x.high))-x.position(rate.LowPerSecond), bottom-top, "95 % interval of the rate that keeps the limit")

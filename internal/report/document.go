@@ -118,11 +118,29 @@ func (d *Document) fact(name, text string) {
 	}
 }
 
+// fact appends a row with a name and a value, unless the value is empty.
+func (t *Table) fact(name, value string) {
+	if value != "" {
+		t.Rows = append(t.Rows, []string{name, value})
+	}
+}
+
 // warnEdited warns if a scheduled object was edited after the execution that the report is about.
 func (d *Document) warnEdited(o metav1.Object) {
 	if schedule.Edited(o) {
 		d.Warnings = append(d.Warnings, "The object was edited after this execution began: below, the load, the limits and other parts of its specification may be newer than the figures.")
 	}
+}
+
+// In returns the report in a format: markdown, csv or html.
+func (d *Document) In(format string) ([]byte, error) {
+	switch format {
+	case "markdown":
+		return d.Markdown(), nil
+	case "csv":
+		return d.CSV()
+	}
+	return d.HTML()
 }
 
 // CSV returns the table of all raw figures, in base units.
@@ -176,17 +194,11 @@ func environmentTable(e *v1alpha1.Environment) *Table {
 		osds = fmt.Sprint(e.TotalOSDs)
 	}
 	table := &Table{Header: []string{"What", "Value"}}
-	for _, row := range [][]string{
-		{"Ceph cluster (FSID)", e.FSID},
-		{"Ceph", e.CephVersion},
-		{"Rook", e.RookVersion},
-		{"OSDs that serve the target", osds},
-		{"fingerprint of the environment", e.Digest},
-	} {
-		if row[1] != "" {
-			table.Rows = append(table.Rows, row)
-		}
-	}
+	table.fact("Ceph cluster (FSID)", e.FSID)
+	table.fact("Ceph", e.CephVersion)
+	table.fact("Rook", e.RookVersion)
+	table.fact("OSDs that serve the target", osds)
+	table.fact("fingerprint of the environment", e.Digest)
 	return table
 }
 

@@ -68,7 +68,7 @@ func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs
 		return nil
 	}
 	confidence := confidenceOf(s)
-	parts := []Part{text(everyPhaseText, percentOf(confidence), minimumEffect(s), int(math.Round(1/(1-confidence))))}
+	parts := []Part{text(everyPhaseText, Percent(confidence), minimumEffect(s), int(math.Round(1/(1-confidence))))}
 	if missing > 0 {
 		parts = append(parts, text("%d of %d valid runs are not in the table, because their benchmarks were deleted (historyLimit).", missing, counted))
 	}
@@ -184,9 +184,9 @@ func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string 
 	}
 	switch {
 	case bounds.Low > 1+least:
-		return above + " by " + percentOf(least)
+		return above + " by " + Percent(least)
 	case bounds.High < 1-least:
-		return below + " by " + percentOf(least)
+		return below + " by " + Percent(least)
 	case bounds.Low > 1:
 		return above
 	case bounds.High < 1:

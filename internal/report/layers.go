@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/diagnosis"
@@ -48,10 +49,7 @@ func percent(d v1alpha1.Decimal) string {
 
 // layerParts returns the picture and the tables of a diagnosis with layers.
 func layerParts(found *v1alpha1.DiagnosisResult) []Part {
-	var all []Part
-	if plot := drawn(func(width float64) *Plot { return layerPlot(found, width) }); plot != nil {
-		all = append(all, Part{Plot: plot})
-	}
+	all := []Part{{Plot: layerPlot(found)}}
 	tables, sentences := LayerTables(found)
 	for i, sentence := range sentences {
 		all = append(all, Part{Text: sentence})
@@ -63,15 +61,14 @@ func layerParts(found *v1alpha1.DiagnosisResult) []Part {
 }
 
 // layerPlot draws the layers of each operation as one bar; nil without layers. All bars have the same scale.
-func layerPlot(found *v1alpha1.DiagnosisResult, width float64) *Plot {
-	longest, codes, numbers := 0.0, []string(nil), map[string]int{}
+func layerPlot(found *v1alpha1.DiagnosisResult) *Plot {
+	longest, codes := 0.0, []string(nil)
 	for _, o := range found.Operations {
 		total := 0.0
 		for _, l := range o.Layers {
 			v, _ := figure.ParseDecimal(l.Seconds)
 			total += max(v, 0)
-			if _, known := numbers[l.Code]; !known {
-				numbers[l.Code] = len(codes)
+			if !slices.Contains(codes, l.Code) {
 				codes = append(codes, l.Code)
 			}
 		}
@@ -80,35 +77,25 @@ func layerPlot(found *v1alpha1.DiagnosisResult, width float64) *Plot {
 	if !(longest > 0) {
 		return nil
 	}
-	const left, bar, gap = plotLeft, 30, 16
-	c := &canvas{width: width}
-	x := scale{high: longest, from: left, to: width - plotRight}
-	y := 12.0
-	for _, o := range found.Operations {
-		c.text("", "end", left-8, y+bar/2+4, string(o.Operation))
-		from := 0.0
-		for _, l := range o.Layers {
-			v, _ := figure.ParseDecimal(l.Seconds)
-			v = max(v, 0) // Clocks that differ a little give a time below 0.
-			title := fmt.Sprintf("%s: %s, %s (%s to %s)", l.Code, inSeconds(l.Seconds), percent(l.Share), percent(l.Low), percent(l.High))
-			c.rect(fmt.Sprintf("bar c%d", numbers[l.Code]%colours), x.position(from), y, x.position(from+v)-x.position(from), bar, title)
-			from += v
+	const caption = "The mean time of an operation, from the client (left) to the disk and the other copies (right), with one operation at a time."
+	return drawn("Where operations spend their time", caption, func(c *canvas) {
+		const bar, gap = 30, 16
+		x, _ := c.within(scale{high: longest}, scale{}, 0, 0)
+		y := 12.0
+		for _, o := range found.Operations {
+			c.text("", "end", x.from-8, y+bar/2+4, string(o.Operation))
+			from := 0.0
+			for _, l := range o.Layers {
+				v, _ := figure.ParseDecimal(l.Seconds)
+				v = max(v, 0) // Clocks that differ a little give a time below 0.
+				title := fmt.Sprintf("%s: %s, %s (%s to %s)", l.Code, inSeconds(l.Seconds), percent(l.Share), percent(l.Low), percent(l.High))
+				c.rect(fmt.Sprintf("bar c%d", slices.Index(codes, l.Code)%colours), x.position(from), y, x.position(from+v)-x.position(from), bar, title)
+				from += v
+			}
+			y += bar + gap
 		}
-		y += bar + gap
-	}
-	var marks []mark
-	for _, v := range x.ticks(1) {
-		marks = append(marks, mark{x.position(v), latency(v)})
-	}
-	c.line("axis", left, y, width-plotRight, y)
-	c.bottomAxis(y+18, marks)
-	all := make([]int, len(codes))
-	for i, code := range codes {
-		all[i] = numbers[code]
-	}
-	c.height = c.legend(codes, all, left, y+44)
-	return &Plot{
-		SVG:     c.svg("Where operations spend their time"),
-		Caption: "The mean time of an operation, from the client (left) to the disk and the other copies (right), with one operation at a time.",
-	}
+		c.line("axis", x.from, y, x.to, y)
+		c.bottomAxis(y+18, x.marks(latency))
+		c.legend(codes, nil, x.from, y+44)
+	})
 }

@@ -39,7 +39,7 @@ func (d *Document) Markdown() []byte {
 func (p Part) markdown() string {
 	switch {
 	case p.Table != nil:
-		table := "\n" + p.Table.Markdown()
+		table := "\n" + medium.MarkdownTable(p.Table.Header, p.Table.Rows)
 		if p.Table.Folded != "" {
 			return "\n<details><summary>" + medium.HTML(p.Table.Folded) + "</summary>\n" + table + "\n</details>\n"
 		}
@@ -50,21 +50,4 @@ func (p Part) markdown() string {
 		return "\n" + medium.Markdown(p.Text) + "\n"
 	}
 	return "" // Markdown has no plots.
-}
-
-// Markdown returns the table as Markdown.
-func (t *Table) Markdown() string {
-	var out strings.Builder
-	row := func(cells []string) {
-		for _, c := range cells {
-			out.WriteString("| " + medium.Markdown(c) + " ")
-		}
-		out.WriteString("|\n")
-	}
-	row(t.Header)
-	out.WriteString(strings.Repeat("|---", len(t.Header)) + "|\n")
-	for _, r := range t.Rows {
-		row(r)
-	}
-	return out.String()
 }

@@ -34,8 +34,7 @@ func OutageTables(runs []*archive.Run) []*Table {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Clean after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	backfills := &Table{Header: []string{"Run", "Marked out after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
-	for _, entry := range outagesOf(runs) {
-		d, run := entry.result, strconv.Itoa(int(entry.run))
+	add := func(run string, d *archive.Outage) {
 		recovered := ""
 		if d.RecoveredObjects != nil {
 			recovered = strconv.FormatInt(*d.RecoveredObjects, 10)
@@ -54,25 +53,14 @@ func OutageTables(runs []*archive.Run) []*Table {
 			})
 		}
 	}
-	return slices.DeleteFunc([]*Table{costs, backfills, windows}, func(t *Table) bool { return len(t.Rows) == 0 })
-}
-
-type outageOf struct {
-	run    int32
-	result *archive.Outage
-}
-
-// outagesOf returns the outages in the archived runs.
-func outagesOf(runs []*archive.Run) []outageOf {
-	var all []outageOf
 	for _, run := range runs {
 		for _, phase := range run.Phases {
 			if phase.Outage != nil {
-				all = append(all, outageOf{run.Number, phase.Outage})
+				add(strconv.Itoa(int(run.Number)), phase.Outage)
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc([]*Table{costs, backfills, windows}, func(t *Table) bool { return len(t.Rows) == 0 })
 }
 
 // outageBy describes the requested outage.

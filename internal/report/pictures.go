@@ -42,11 +42,16 @@ type Estimate struct {
 // RatioPicture returns a picture of ratios, with the band of equivalence around 1. The margin is the ratio that a
 // configuration has to exceed to be Superior.
 func RatioPicture(all []Estimate, margin, equal float64) []byte {
-	return picture("Ratio of each configuration to the baseline, with its interval", [][]*canvas{{ratioCanvas(all, margin, equal, wideScreen)}})
+	c := &canvas{width: wideScreen}
+	c.ratios(all, margin, equal)
+	return picture(ratioName, [][]*canvas{{c}})
 }
 
 // Second is a part of a run that takes about a second: its start and end, in seconds since the run began, and its rate.
 type Second struct{ Start, End, Rate float64 }
+
+// Seconds returns how long the part took.
+func (s Second) Seconds() float64 { return s.End - s.Start }
 
 // Course is a run over time.
 type Course struct {
@@ -72,13 +77,13 @@ func CoursePicture(metric v1alpha1.Metric, columns [][]Course) []byte {
 		}
 	}
 	width := max(wideScreen/float64(len(columns)), narrowScreen)
-	x, y := scale{high: longest, from: plotLeft, to: width - plotRight}, scale{high: 1.1 * highest, from: 160, to: 28}
 	rows := make([][]*canvas, 0, most+1)
 	for i := range most {
 		row := make([]*canvas, 0, len(columns))
 		for _, column := range columns {
 			panel := &canvas{width: width}
 			if i < len(column) {
+				x, y := panel.within(scale{high: longest}, scale{high: 1.1 * highest}, 28, 160)
 				column[i].draw(panel, metric, x, y)
 			}
 			row = append(row, panel)
@@ -86,7 +91,7 @@ func CoursePicture(metric v1alpha1.Metric, columns [][]Course) []byte {
 		rows = append(rows, row)
 	}
 	legend := &canvas{width: width * float64(len(columns))}
-	legend.height = legend.legend([]string{"each second", "average so far", "value of the run"}, []int{1, 2, 0}, plotLeft, 14)
+	legend.legend([]string{"each second", "average so far", "value of the run"}, []int{1, 2, 0}, plotLeft, 14)
 	return picture(fmt.Sprintf("%s of each run over time", metric), append(rows, []*canvas{legend}))
 }
 
@@ -97,12 +102,12 @@ func (run Course) draw(c *canvas, metric v1alpha1.Metric, x, y scale) {
 	c.rect("band", x.from, y.to, x.position(run.From)-x.from, y.from-y.to, "warm-up, left out")
 	c.leftAxis(y, metric)
 	c.line("axis", x.from, y.from, x.to, y.from)
-	c.bottomAxis(y.from+16, secondMarks(x))
+	c.bottomAxis(y.from+16, x.marks(inWholeSeconds))
 	var steps, average [][2]float64
 	moved, passed := 0.0, 0.0
 	for _, row := range run.Rows {
 		steps = append(steps, [2]float64{x.position(row.Start), y.position(row.Rate)}, [2]float64{x.position(row.End), y.position(row.Rate)})
-		moved, passed = moved+row.Rate*(row.End-row.Start), passed+row.End-row.Start
+		moved, passed = moved+row.Rate*row.Seconds(), passed+row.Seconds()
 		average = append(average, [2]float64{x.position(row.End), y.position(moved / passed)})
 	}
 	c.path("stroke c1", steps)

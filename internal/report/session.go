@@ -24,15 +24,6 @@ func ScopeOf(s *v1alpha1.CephTuningSweep) string {
 	}
 }
 
-// sessionTable returns the table of ComparisonRows; nil without rows.
-func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
-	header, rows := ComparisonRows(s)
-	if len(rows) == 0 {
-		return nil
-	}
-	return &Table{Header: header, Rows: rows}
-}
-
 // hostTable shows the CPU of the clients' hosts in each session whose archive has it. The worst host counts, as for the
 // marks Starved and Throttled.
 func hostTable(sessions []*archive.SwitchedSession) *Table {
@@ -80,22 +71,22 @@ func sessionFigures(s *v1alpha1.CephTuningSweep, trials []v1alpha1.Trial) [][]st
 	return rows
 }
 
-// ComparisonRows returns a table header, and a row for each candidate of each trial. An invalid trial has one row.
-// ComparisonRows returns nil for a sweep that is not interleaved, and for trials of another version.
-func ComparisonRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
+// Comparisons returns a table with a row for each candidate of each trial. An invalid trial has one row. Comparisons returns nil
+// without trials, for a sweep that is not interleaved, and for trials of another version.
+func Comparisons(s *v1alpha1.CephTuningSweep) *Table {
 	trials, err := sweepspec.Trials(&s.Status)
-	if err != nil || !sweepspec.HasWindows(s.Status.Plan) {
-		return nil, nil
+	if err != nil || len(trials) == 0 || !sweepspec.HasWindows(s.Status.Plan) {
+		return nil
 	}
 	metric := s.Spec.Objective.Metric
-	header = []string{"Trial", "Configuration", "Blocks", "Baseline", string(metric), "Ratio", "Took", "Counts"}
+	table := &Table{Header: []string{"Trial", "Configuration", "Blocks", "Baseline", string(metric), "Ratio", "Took", "Counts"}}
 	for _, t := range trials {
 		number := strconv.Itoa(int(t.Number))
 		if t.Windows != "" {
 			number += " (" + string(t.Windows) + ")"
 		}
 		row := func(configuration, blocks, before, after, ratio string) {
-			rows = append(rows, []string{
+			table.Rows = append(table.Rows, []string{
 				number, configuration, blocks, before, after, ratio, fmt.Sprintf("%ds", t.DurationSeconds), t.Validity(),
 			})
 		}
@@ -106,5 +97,5 @@ func ComparisonRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]stri
 			row(nameOf(s, int(c.Configuration)), strconv.Itoa(int(c.Blocks)), figure.HumanDecimal(metric, t.BaselineObjective), figure.HumanDecimal(metric, c.Objective), Ratio(c.Ratio))
 		}
 	}
-	return header, rows
+	return table
 }

@@ -17,16 +17,14 @@ import (
 func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	var parts []Part
 	for _, s := range sessions {
-		if plot := drawn(func(width float64) *Plot { return sessionPlot(s, width) }); plot != nil {
-			parts = append(parts, Part{Plot: plot})
-		}
+		parts = append(parts, Part{Plot: sessionPlot(s)})
 	}
 	return parts
 }
 
 // sessionPlot returns the plot of one session. It returns nil without the clients' courses, without a switch,
 // and for a session that is shorter than two seconds.
-func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
+func sessionPlot(s *archive.SwitchedSession) *Plot {
 	metric := s.Objective.Metric
 	rates := perSecond(s, metric)
 	windows := figure.IsLatency(metric) // A second has no percentile.
@@ -36,33 +34,6 @@ func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
 	if len(rates) < 2 || len(s.Evidence.Record.Switches) == 0 {
 		return nil
 	}
-	end := min(s.Evidence.Record.End, longestSession).Seconds()
-	const left, top, bottom = plotLeft, 24, 260
-	c := &canvas{width: width, height: bottom + 60}
-	x := scale{low: 0, high: end, from: left, to: width - plotRight}
-	y := spanning(append(slices.Clone(rates), 0), bottom, top, false)
-	c.drawWindows(s, x, top, bottom)
-	c.leftAxis(y, metric)
-	c.line("axis", x.from, bottom, x.to, bottom)
-	var marks []mark
-	for minute := 0; float64(minute*60) < end; minute++ {
-		marks = append(marks, mark{x.position(float64(60 * minute)), fmt.Sprintf("%d min", minute)})
-	}
-	c.bottomAxis(bottom+16, marks)
-	if windows {
-		c.drawFigures(s, x, y)
-	} else {
-		points := make([][2]float64, len(rates))
-		for i, rate := range rates {
-			points[i] = [2]float64{x.position(float64(i) + 0.5), y.position(rate)}
-		}
-		c.path("throughput", points)
-	}
-	numbers := make([]int, len(s.Configurations))
-	for i := range numbers {
-		numbers[i] = i
-	}
-	c.height = c.legend(s.Configurations, numbers, left, bottom+44)
 	title := fmt.Sprintf("Session %d", s.Number())
 	unit := "of all clients together in each second"
 	if windows {
@@ -73,7 +44,28 @@ func sessionPlot(s *archive.SwitchedSession, width float64) *Plot {
 	if invalid := s.Evidence.Record.Invalid; invalid != "" {
 		caption = fmt.Sprintf("%s is invalid: %s. %s", title, invalid, caption)
 	}
-	return &Plot{SVG: c.svg(fmt.Sprintf("%s: %s %s, and the configurations", title, metric, unit)), Caption: caption}
+	end := min(s.Evidence.Record.End, longestSession).Seconds()
+	return drawn(fmt.Sprintf("%s: %s %s, and the configurations", title, metric, unit), caption, func(c *canvas) {
+		x, y := c.within(scale{high: end}, spanning(append(slices.Clone(rates), 0), false), 24, 260)
+		c.drawWindows(s, x, y)
+		c.leftAxis(y, metric)
+		c.line("axis", x.from, y.from, x.to, y.from)
+		var marks []mark
+		for minute := 0; float64(minute*60) < end; minute++ {
+			marks = append(marks, mark{x.position(float64(60 * minute)), fmt.Sprintf("%d min", minute)})
+		}
+		c.bottomAxis(y.from+16, marks)
+		if windows {
+			c.drawFigures(s, x, y)
+		} else {
+			points := make([][2]float64, len(rates))
+			for i, rate := range rates {
+				points[i] = [2]float64{x.position(float64(i) + 0.5), y.position(rate)}
+			}
+			c.path("throughput", points)
+		}
+		c.legend(s.Configurations, nil, x.from, y.from+44)
+	})
 }
 
 // perWindow returns the figure of each window that counts; nil if the archive lacks them.
@@ -103,7 +95,7 @@ func (c *canvas) drawFigures(s *archive.SwitchedSession, x, y scale) {
 
 // drawWindows draws a strip for the time after each switch, without the wash-out. A pale strip shows
 // windows that do not count.
-func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
+func (c *canvas) drawWindows(s *archive.SwitchedSession, x, y scale) {
 	washOut := s.Evidence.Plan.Timing.WashOut
 	for i, w := range s.Evidence.Record.Switches {
 		class, counts := fmt.Sprintf("strip c%d", w.Treatment%colours), "counts"
@@ -118,7 +110,7 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 		if s.Counted != nil && i < len(s.Counted.Windows) && s.Counted.Windows[i].Figure > 0 {
 			counts += ", " + figure.Human(s.Objective.Metric, s.Counted.Windows[i].Figure)
 		}
-		c.rect(class, from, top, to-from, bottom-top, fmt.Sprintf("window %d: %s, %s", i+1, name, counts))
+		c.rect(class, from, y.to, to-from, y.from-y.to, fmt.Sprintf("window %d: %s, %s", i+1, name, counts))
 	}
 }
 

@@ -33,10 +33,10 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	objective := s.Spec.Objective
 	d.add("Configurations",
 		text("Ratios of %s to the baseline, with %s. %s", FigureName(objective.MetricReference), intervals(s), better(objective.Metric)),
-		Part{Plot: drawn(func(width float64) *Plot { return ratioPlot(s, width) })}, Part{Table: configurations(s)})
+		Part{Plot: ratioPlot(s)}, Part{Table: Configurations(s)})
 	d.add("Every phase and figure", everyPhase(s, ledger, runs)...)
-	d.add("Every trial, in the order of time", Part{Text: NoiseText(s.Status.Noise)}, Part{Plot: drawn(func(width float64) *Plot { return runPlot(s, ledger, width) })}, Part{Table: runTable(s, ledger)})
-	d.add("Trials", append(sessionPlots(sessions), Part{Table: sessionTable(s)})...)
+	d.add("Every trial, in the order of time", Part{Text: NoiseText(s.Status.Noise)}, Part{Plot: runPlot(s, ledger)}, Part{Table: runTable(s, ledger)})
+	d.add("Trials", append(sessionPlots(sessions), Part{Table: Comparisons(s)})...)
 	d.add("Constraints", constraintText(s), Part{Table: Constraints(s)})
 	d.add("CPU of the clients' hosts", Part{Table: hostTable(sessions)})
 	d.add("What else was changed", Part{Table: effectTable(s)})
@@ -60,9 +60,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
 	if racing != nil && !*racing && sweepspec.WordsOf(&s.Spec, s.Status.Plan).Races {
-		return percentOf(confidenceOf(s)) + " intervals"
+		return Percent(confidenceOf(s)) + " intervals"
 	}
-	return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
+	return "intervals at the level of each look, which is stricter than " + Percent(confidenceOf(s))
 }
 
 func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document {
@@ -159,12 +159,12 @@ func better(metric v1alpha1.Metric) string {
 	return "More than 1 is better."
 }
 
-// percentOf formats a fraction such as 0.95 as a percentage.
-func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
+// Percent formats a fraction such as 0.95 as a percentage.
+func Percent(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
-// configurations returns the table of configurations. The ratio in a row compares runs within blocks, or
+// Configurations returns the table of configurations. The ratio in a row compares runs within blocks, or
 // windows within blocks. So it differs from the ratio of the figures in the table.
-func configurations(s *v1alpha1.CephTuningSweep) *Table {
+func Configurations(s *v1alpha1.CephTuningSweep) *Table {
 	objective := s.Spec.Objective
 	typical := sweepspec.Typical(s)
 	table := &Table{Header: []string{"Configuration", "Trials", FigureName(objective.MetricReference), "Ratio", "Interval", "Verdict", "Reason"}}
@@ -187,9 +187,13 @@ func NoiseText(n *v1alpha1.Noise) string {
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 
-// nameOf returns the name of the configuration with the given index.
 func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
-	for _, c := range s.Status.Configurations {
+	return ConfigurationName(s.Status.Configurations, index)
+}
+
+// ConfigurationName returns the name of the configuration with the given index.
+func ConfigurationName(all []v1alpha1.ConfigurationResult, index int) string {
+	for _, c := range all {
 		if int(c.Index) == index {
 			return c.Name
 		}
@@ -278,13 +282,17 @@ func effectTable(s *v1alpha1.CephTuningSweep) *Table {
 func patches(all []v1alpha1.WinnerPatch) []Part {
 	var parts []Part
 	for _, p := range all {
-		where := fmt.Sprintf("Merge this into %s %s/%s.", p.Kind, p.Namespace, p.Name)
-		if p.Name == "" {
-			where = fmt.Sprintf("Merge this into the %s, in namespace %s, of the pool that serves such a load.", p.Kind, p.Namespace)
-		}
-		parts = append(parts, Part{Text: where}, Part{Code: p.Merge})
+		parts = append(parts, text("Merge this into %s.", Patched(p)), Part{Code: p.Merge})
 	}
 	return parts
+}
+
+// Patched names the object into which a patch is to be merged.
+func Patched(p v1alpha1.WinnerPatch) string {
+	if p.Name == "" {
+		return fmt.Sprintf("the %s, in namespace %s, of the pool that serves such a load", p.Kind, p.Namespace)
+	}
+	return fmt.Sprintf("%s %s/%s", p.Kind, p.Namespace, p.Name)
 }
 
 func planTable(s *v1alpha1.CephTuningSweep) *Table {

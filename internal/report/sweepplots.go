@@ -46,7 +46,7 @@ func fraction(p v1alpha1.Percent, otherwise float64) float64 {
 }
 
 // ratioPlot shows each configuration's ratio to the baseline with its interval.
-func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
+func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	all := estimates(s)
 	if len(all) == 0 {
 		return nil
@@ -56,21 +56,22 @@ func ratioPlot(s *v1alpha1.CephTuningSweep, width float64) *Plot {
 	if o.Metric.LowerIsBetter() {
 		margin = 1 - fraction(o.MinimumEffect, defaultMinimumEffect)
 	}
-	return &Plot{
-		SVG: ratioCanvas(all, margin, equal, width).svg("Ratio of each configuration to the baseline, with its interval"),
-		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
-			strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(&s.Spec, s.Status.Plan).Superior),
-	}
+	caption := fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
+		strconv.FormatFloat(margin, 'g', 4, 64), sweepspec.WordsOf(&s.Spec, s.Status.Plan).Superior)
+	return drawn(ratioName, caption, func(c *canvas) { c.ratios(all, margin, equal) })
 }
 
-// ratioCanvas draws ratios. A wide picture has the names on the left, and the verdicts on the right; a narrow one has
+// ratioName is the name of a picture of ratios.
+const ratioName = "Ratio of each configuration to the baseline, with its interval"
+
+// ratios draws ratios. A wide picture has the names on the left, and the verdicts on the right; a narrow one has
 // both above the interval.
-func ratioCanvas(all []Estimate, margin, equal, width float64) *canvas {
-	left, right, row := 300.0, width-190, 30.0
-	if width < wideScreen {
-		left, right, row = plotRight, width-plotRight, 50
+func (c *canvas) ratios(all []Estimate, margin, equal float64) {
+	left, right, row := 300.0, c.width-190, 30.0
+	if c.width < wideScreen {
+		left, right, row = plotRight, c.width-plotRight, 50
 	}
-	c := &canvas{width: width, height: row*float64(len(all)) + 60}
+	c.height = row*float64(len(all)) + 60
 	bottom := c.height - 32
 	values := []float64{margin, equal, 1 / equal}
 	for _, e := range all {
@@ -79,12 +80,12 @@ func ratioCanvas(all []Estimate, margin, equal, width float64) *canvas {
 		values = append(values, e.Ratio, max(e.Low, e.Ratio/4), min(e.High, e.Ratio*4))
 		values = append(values, e.Blocks...)
 	}
-	x := spanning(values, left, right, true)
+	x := spanning(values, true)
+	x.from, x.to = left, right
 	c.rect("band", x.position(1/equal), 14, x.position(equal)-x.position(1/equal), bottom-14, "within the equivalence margin")
-	var marks []mark
-	for _, v := range x.ticks(1) {
-		c.line("grid", x.position(v), 14, x.position(v), bottom)
-		marks = append(marks, mark{x.position(v), strconv.FormatFloat(v, 'g', 3, 64)})
+	marks := x.marks(func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
+	for _, m := range marks {
+		c.line("grid", m.position, 14, m.position, bottom)
 	}
 	c.bottomAxis(bottom+16, marks)
 	c.line("axis", x.position(1), 14, x.position(1), bottom)
@@ -92,7 +93,6 @@ func ratioCanvas(all []Estimate, margin, equal, width float64) *canvas {
 	for i, e := range all {
 		c.estimate(e, x, row*float64(i+1)-(row-30)/2)
 	}
-	return c
 }
 
 // estimate draws one ratio, at a height of the picture.
@@ -117,7 +117,7 @@ func (c *canvas) estimate(e Estimate, x scale, y float64) {
 }
 
 // runPlot shows every run in chronological order.
-func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, width float64) *Plot {
+func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	var values []float64
 	for _, e := range ledger {
 		if len(e.Values) > 0 {
@@ -127,33 +127,28 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, width float6
 	if len(values) == 0 {
 		return nil
 	}
-	const left, top, bottom = plotLeft, 24, 330
-	c := &canvas{width: width, height: bottom + 60}
-	metric := s.Spec.Objective.Metric
-	x := scale{low: 0, high: float64(len(ledger) + 1), from: left, to: width - plotRight}
-	y := spanning(values, bottom, top, false)
-	c.leftAxis(y, metric)
-	drawBlocks(c, ledger, x, top, bottom)
-	var baseline [][2]float64
-	for i, e := range ledger {
-		if e.Configuration == 0 && e.Counts() && len(e.Values) > 0 {
-			baseline = append(baseline, [2]float64{x.position(float64(i + 1)), y.position(e.Values[0])})
+	caption := fmt.Sprintf("%s of every trial, in the order in which they were made%s. Vertical lines separate blocks, and attempts at a block. The grey "+
+		"line joins the valid trials of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid trials, and a cross at the bottom is a trial without a figure.",
+		FigureName(s.Spec.Objective.MetricReference), spanning(values, false).beginning())
+	return drawn("Every trial in the order of time", caption, func(c *canvas) {
+		x, y := c.within(scale{high: float64(len(ledger) + 1)}, spanning(values, false), 24, 330)
+		c.leftAxis(y, s.Spec.Objective.Metric)
+		c.drawBlocks(ledger, x, y)
+		var baseline [][2]float64
+		for i, e := range ledger {
+			if e.Configuration == 0 && e.Counts() && len(e.Values) > 0 {
+				baseline = append(baseline, [2]float64{x.position(float64(i + 1)), y.position(e.Values[0])})
+			}
 		}
-	}
-	c.path("drift", baseline)
-	names, numbers := drawRuns(c, s, ledger, x, y)
-	c.height = c.legend(names, numbers, left, bottom+44)
-	return &Plot{
-		SVG: c.svg("Every trial in the order of time"),
-		Caption: fmt.Sprintf("%s of every trial, in the order in which they were made%s. Vertical lines separate blocks, and attempts at a block. The grey "+
-			"line joins the valid trials of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid trials, and a cross at the bottom is a trial without a figure.",
-			FigureName(s.Spec.Objective.MetricReference), y.beginning()),
-	}
+		c.path("drift", baseline)
+		names, numbers := c.drawRuns(s, ledger, x, y)
+		c.legend(names, numbers, x.from, y.from+44)
+	})
 }
 
 // drawBlocks draws the horizontal axis, and a vertical line between attempts at blocks. It labels the blocks.
-func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float64) {
-	c.line("axis", x.from, bottom, x.to, bottom)
+func (c *canvas) drawBlocks(ledger []sweepspec.Entry, x, y scale) {
+	c.line("axis", x.from, y.from, x.to, y.from)
 	var marks []mark
 	for i, e := range ledger {
 		if i > 0 && e.Block == ledger[i-1].Block && e.Attempt == ledger[i-1].Attempt {
@@ -161,16 +156,16 @@ func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float6
 		}
 		position := x.position(float64(i) + 0.5)
 		if i > 0 {
-			c.line("grid", position, top, position, bottom)
+			c.line("grid", position, y.to, position, y.from)
 		}
 		name := fmt.Sprintf("block %d", e.Block)
 		marks = append(marks, mark{position + 3 + widthOf(name)/2, name})
 	}
-	c.bottomAxis(bottom+16, marks)
+	c.bottomAxis(y.from+16, marks)
 }
 
 // drawRuns draws the runs. It returns the names and indices of their configurations, for the legend.
-func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, x, y scale) (names []string, numbers []int) {
+func (c *canvas) drawRuns(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, x, y scale) (names []string, numbers []int) {
 	seen := map[int]bool{}
 	for i, e := range ledger {
 		name := nameOf(s, e.Configuration)

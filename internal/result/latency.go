@@ -48,33 +48,20 @@ const (
 	CompletionLatency LatencyKind = "completion"
 )
 
-// Percentile returns a percentile of the total latency, and its kind. If only percentiles of the completion
-// latency are known, which is fio's default, Percentile returns a percentile of the completion latency. The
-// two kinds are not comparable.
-func (d *Direction) Percentile(percent float64) (Percentile, LatencyKind, bool) {
+// LatencyOf returns what a function finds in the total latency, and the kind of that latency. If it finds nothing there, as in
+// fio's default output, it looks at the completion latency. The two kinds are not comparable.
+func (d *Direction) LatencyOf(find func(*Latency) (Percentile, bool)) (Percentile, LatencyKind, bool) {
 	if d.Latency != nil {
-		if p, ok := d.Latency.Percentile(percent); ok {
-			return p, TotalLatency, true
+		if found, ok := find(d.Latency); ok {
+			return found, TotalLatency, true
 		}
 	}
 	if d.CompletionLatency != nil {
-		if p, ok := d.CompletionLatency.Percentile(percent); ok {
-			return p, CompletionLatency, true
+		if found, ok := find(d.CompletionLatency); ok {
+			return found, CompletionLatency, true
 		}
 	}
 	return Percentile{}, "", false
-}
-
-// MeanLatencySeconds returns the mean total latency if that is known, else the mean completion
-// latency, and its kind.
-func (d *Direction) MeanLatencySeconds() (float64, LatencyKind, bool) {
-	switch {
-	case d.Latency != nil:
-		return d.Latency.Moments.MeanSeconds, TotalLatency, true
-	case d.CompletionLatency != nil:
-		return d.CompletionLatency.Moments.MeanSeconds, CompletionLatency, true
-	}
-	return 0, "", false
 }
 
 // Moments has the mean and the spread of a number of latencies, in a form that can be merged.

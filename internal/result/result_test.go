@@ -85,23 +85,10 @@ func TestPercentileOfDirectionSaysOfWhichLatencyItIs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, kind, ok := tc.direction.Percentile(tc.percent)
+			got, kind, ok := tc.direction.LatencyOf(func(l *Latency) (Percentile, bool) { return l.Percentile(tc.percent) })
 			if diff := cmp.Diff(tc.want, got); diff != "" || kind != tc.wantKind || ok != tc.wantOK {
 				t.Errorf("got kind %q, ok %v; want %q, %v; percentile (-want +got):\n%s", kind, ok, tc.wantKind, tc.wantOK, diff)
 			}
 		})
-	}
-}
-
-func TestMeanLatencyPrefersTheTotal(t *testing.T) {
-	completion := &Latency{Moments: Moments{Count: 1, MeanSeconds: 2}}
-	if _, _, ok := (&Direction{}).MeanLatencySeconds(); ok {
-		t.Error("a direction without latencies has a mean")
-	}
-	if got, kind, _ := (&Direction{CompletionLatency: completion}).MeanLatencySeconds(); got != 2 || kind != CompletionLatency {
-		t.Errorf("got %v of %q, want 2 of completion", got, kind)
-	}
-	if got, kind, _ := write1().Write.MeanLatencySeconds(); got != 0.002 || kind != TotalLatency {
-		t.Errorf("got %v of %q, want 0.002 of total", got, kind)
 	}
 }

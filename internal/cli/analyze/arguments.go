@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -99,28 +98,24 @@ func (nameValue) String() string { return "" }
 
 // list returns the candidates in the order in which they were given.
 func (g *groups) list() ([]group, error) {
-	words := slices.Clone(g.words)
-	namesFirst := len(words) > 0 && words[0].isName
-	if !namesFirst {
-		slices.Reverse(words) // Now each name comes before its files.
-	}
 	var out []group
-	for _, w := range words {
+	var unnamed []string // files whose name follows
+	for _, w := range g.words {
+		namesFirst := g.words[0].isName
 		switch {
-		case w.isName:
+		case w.isName && namesFirst:
 			out = append(out, group{name: w.text})
-		case len(out) == 0:
-			out = append(out, group{files: []string{w.text}})
-		default:
+		case w.isName:
+			out, unnamed = append(out, group{name: w.text, files: unnamed}), nil
+		case namesFirst:
 			last := &out[len(out)-1]
 			last.files = append(last.files, w.text)
+		default:
+			unnamed = append(unnamed, w.text)
 		}
 	}
-	if !namesFirst {
-		slices.Reverse(out)
-		for _, c := range out {
-			slices.Reverse(c.files)
-		}
+	if len(unnamed) > 0 {
+		out = append(out, group{files: unnamed})
 	}
 	return out, checkGroups(out)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/words"
@@ -64,11 +63,9 @@ type options struct {
 func NewCommand() *cobra.Command {
 	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
 	cmd := &cobra.Command{
-		Use:     "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
-		Short:   "Compare benchmark outputs or a table of results, offline",
-		Long:    help.Long("analyze"),
-		Example: help.Examples("analyze"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "analyze (FILE [FILE…] | --baseline FILE… --candidate FILE… | --table FILE --configuration COLUMN --value COLUMN --baseline VALUE)",
+		Short: "Compare benchmark outputs or a table of results, offline",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.metricGiven = cmd.Flags().Changed("metric")
 			if err := o.take(args); err != nil {
@@ -150,10 +147,10 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 			return err
 		}
 	}
-	if err := o.write(stdout, r, s); err != nil {
+	if err := terminal.Write(stdout, o.output, r, func(p *terminal.Page) { r.show(p, s.unit) }); err != nil {
 		return err
 	}
-	return cmp.Or(difference.Check(s.differences, s.missing), o.checkExpected(r))
+	return cmp.Or(difference.Check(s.differences, s.missing), checkVerdicts(o, r.Candidates, func(c candidateEntry) (string, string) { return c.Name, c.Verdict }))
 }
 
 // expectations returns the differences of --expect-difference.
@@ -210,30 +207,12 @@ func (o *options) draw(s *study, r *report) error {
 	return os.WriteFile(o.plot, []byte(medium.Lines(string(figure))), 0o644) //nolint:gosec // Other users may read the plot.
 }
 
-func (o *options) write(w io.Writer, r *report, s *study) error {
-	switch o.output {
-	case "markdown":
-		return writeMarkdown(w, r, s.unit)
-	case "table":
-		return writeText(w, r, s.unit)
-	}
-	return terminal.WriteData(w, o.output, r)
-}
-
-func (o *options) checkExpected(r *report) error {
-	found := make([][2]string, len(r.Candidates))
-	for i, c := range r.Candidates {
-		found[i] = [2]string{c.Name, c.Verdict}
-	}
-	return checkVerdicts(found, o.expect)
-}
-
-// checkVerdicts checks names with their verdicts against --expect.
-func checkVerdicts(found [][2]string, expect []string) error {
+// checkVerdicts checks the verdicts of candidates against --expect.
+func checkVerdicts[T any](o *options, candidates []T, of func(T) (name, verdict string)) error {
 	var errs []error
-	for _, c := range found {
-		if len(expect) > 0 && !slices.Contains(expect, c[1]) {
-			errs = append(errs, fmt.Errorf("%s is %s, expected %s", c[0], c[1], strings.Join(expect, " or ")))
+	for _, c := range candidates {
+		if name, verdict := of(c); len(o.expect) > 0 && !slices.Contains(o.expect, verdict) {
+			errs = append(errs, fmt.Errorf("%s is %s, expected %s", name, verdict, strings.Join(o.expect, " or ")))
 		}
 	}
 	if len(errs) > 0 {

@@ -80,7 +80,13 @@ func (f *fileReader) configuration(m metric, g group) (configuration, error) {
 	if err := checkParts(outputs); err != nil {
 		return configuration{Name: g.name}, err
 	}
-	return m.configuration(g.name, outputs, f.direction)
+	c, err := m.configuration(g.name, outputs, f.direction)
+	for i := range c.Runs {
+		if f.study.paired {
+			c.Runs[i].Block = outputs[i].block
+		}
+	}
+	return c, err
 }
 
 // configuration reduces outputs to the values of a metric.
@@ -91,7 +97,7 @@ func (m metric) configuration(name string, outputs []output, direction string) (
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", o.source, err)
 		}
-		r.Source, r.Block = o.source, o.block
+		r.Source = o.source
 		c.Runs = append(c.Runs, r)
 	}
 	return c, nil

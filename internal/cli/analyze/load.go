@@ -54,13 +54,14 @@ func newWaitEntry(w loadfacts.Waits, d result.NamedDirection) waitEntry {
 		HiddenOperations: w.Hidden, HiddenShare: w.Share(), SecondsBehind: w.Behind,
 	}
 	for _, m := range metrics() {
-		if m.latency == nil {
+		if m.figure != loadfacts.Latency {
 			continue
 		}
-		reported, _, ok := m.latency(d.Direction)
-		if !ok {
+		found, _, ok := d.LatencyOf(m.latency)
+		if !ok || found.AtLeast { // A lower bound is not a value.
 			continue
 		}
+		reported := found.Seconds
 		bound := w.Percentile(m.percent, reported)
 		switch m.name {
 		case "latencyMean":

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/loadfacts"
@@ -27,53 +29,38 @@ type metric struct {
 	figure         loadfacts.Figure
 	percent        float64 // of a percentile; 0 for another metric
 
-	// One of amount, latency and sync is set. amount is for rates: it returns the total of a run, and a
-	// function that returns the rates of a time series. sync is for the latency of syncs, which belongs to no
-	// direction.
-	sync    func(*result.Latency) (seconds float64, ok bool)
+	// One of amount and latency is set. amount is for rates: it returns the total of a run, and a function that returns
+	// the rates of a time series. The latency of syncs belongs to no direction.
 	amount  func(*result.Direction) (total float64, series func(*result.Series) []float64)
-	latency func(*result.Direction) (seconds float64, kind result.LatencyKind, ok bool)
+	latency func(*result.Latency) (result.Percentile, bool)
 }
 
 func metrics() []metric {
-	all := []result.Tool{result.ToolRadosBench, result.ToolRBDBench, result.ToolFIO}
-	latencies := []result.Tool{result.ToolRadosBench, result.ToolFIO}
-	milliseconds := unit{"seconds", "ms", 1e-3}
+	tools, fio := []result.Tool{result.ToolRadosBench, result.ToolRBDBench, result.ToolFIO}, []result.Tool{result.ToolFIO}
 	out := []metric{
-		{name: "bandwidth", unit: unit{"bytesPerSecond", "MiB/s", 1 << 20}, higherIsBetter: true, tools: all, amount: bytesMoved},
-		{name: "iops", unit: unit{"operationsPerSecond", "IOPS", 1}, higherIsBetter: true, tools: all, amount: operationsDone},
-		{name: "latencyMean", unit: milliseconds, tools: latencies, figure: loadfacts.Latency, latency: (*result.Direction).MeanLatencySeconds},
-		{name: "latencyMax", unit: milliseconds, tools: latencies, figure: loadfacts.Latency, latency: maximumLatency},
+		{name: "bandwidth", unit: unit{"bytesPerSecond", "MiB/s", 1 << 20}, higherIsBetter: true, tools: tools, amount: bytesMoved},
+		{name: "iops", unit: unit{"operationsPerSecond", "IOPS", 1}, higherIsBetter: true, tools: tools, amount: operationsDone},
 	}
-	fio := []result.Tool{result.ToolFIO}
-	syncs := []metric{
-		{name: "syncLatencyMean", sync: func(l *result.Latency) (float64, bool) { return l.Moments.MeanSeconds, true }},
-		{name: "syncLatencyMax", sync: maximumOf},
-	}
-	for _, p := range percentiles() {
-		out = append(out, metric{
-			name: "latency" + p.name, unit: milliseconds, tools: fio, figure: loadfacts.Latency, percent: p.percent, latency: percentile(p.percent),
-		})
-		syncs = append(syncs, metric{name: "syncLatency" + p.name, percent: p.percent, sync: func(l *result.Latency) (float64, bool) {
-			found, ok := l.Percentile(p.percent)
-			return found.Seconds, ok && !found.AtLeast
-		}})
-	}
-	for _, m := range syncs {
-		m.unit, m.tools, m.figure = milliseconds, fio, loadfacts.SyncLatency
+	var syncs []metric
+	add := func(name string, percent float64, tools []result.Tool, of func(*result.Latency) (result.Percentile, bool)) {
+		m := metric{name: "latency" + name, unit: unit{"seconds", "ms", 1e-3}, tools: tools, figure: loadfacts.Latency, percent: percent, latency: of}
 		out = append(out, m)
+		m.name, m.tools, m.figure = "syncLatency"+name, fio, loadfacts.SyncLatency
+		syncs = append(syncs, m)
 	}
-	return out
-}
-
-// namedPercentile is a percentile in the names of metrics.
-type namedPercentile struct {
-	name    string
-	percent float64
-}
-
-func percentiles() []namedPercentile {
-	return []namedPercentile{{"P50", 50}, {"P90", 90}, {"P95", 95}, {"P99", 99}, {"P999", 99.9}}
+	add("Mean", 0, []result.Tool{result.ToolRadosBench, result.ToolFIO}, func(l *result.Latency) (result.Percentile, bool) {
+		return result.Percentile{Seconds: l.Moments.MeanSeconds}, true
+	})
+	add("Max", 0, []result.Tool{result.ToolRadosBench, result.ToolFIO}, func(l *result.Latency) (result.Percentile, bool) {
+		return result.Percentile{Seconds: ptr.Deref(l.Moments.MaxSeconds, 0)}, l.Moments.MaxSeconds != nil
+	})
+	for _, p := range []struct {
+		name    string
+		percent float64
+	}{{"P50", 50}, {"P90", 90}, {"P95", 95}, {"P99", 99}, {"P999", 99.9}} {
+		add(p.name, p.percent, fio, func(l *result.Latency) (result.Percentile, bool) { return l.Percentile(p.percent) })
+	}
+	return append(out, syncs...)
 }
 
 func metricNames() []string {
@@ -106,29 +93,6 @@ func bytesMoved(d *result.Direction) (float64, func(*result.Series) []float64) {
 
 func operationsDone(d *result.Direction) (float64, func(*result.Series) []float64) {
 	return float64(d.Operations), func(s *result.Series) []float64 { return s.OperationsPerSecond }
-}
-
-func percentile(percent float64) func(*result.Direction) (float64, result.LatencyKind, bool) {
-	return func(d *result.Direction) (float64, result.LatencyKind, bool) {
-		p, kind, ok := d.Percentile(percent)
-		// A lower bound is not a value: ratios of bounds mean nothing.
-		return p.Seconds, kind, ok && !p.AtLeast
-	}
-}
-
-func maximumLatency(d *result.Direction) (float64, result.LatencyKind, bool) {
-	if seconds, ok := maximumOf(d.Latency); ok {
-		return seconds, result.TotalLatency, true
-	}
-	seconds, ok := maximumOf(d.CompletionLatency)
-	return seconds, result.CompletionLatency, ok
-}
-
-func maximumOf(l *result.Latency) (float64, bool) {
-	if l == nil || l.Moments.MaxSeconds == nil {
-		return 0, false
-	}
-	return *l.Moments.MaxSeconds, true
 }
 
 // missing returns an error that says why an output lacks the metric, and how to get it.

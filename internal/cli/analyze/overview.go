@@ -13,8 +13,6 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/loadfacts"
-	document "github.com/cephtune/cephtune/internal/report"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -36,13 +34,13 @@ type overview struct {
 }
 
 type overviewEntry struct {
-	Metric  string        `json:"metric"`
-	Unit    string        `json:"unit"`
-	Runs    int           `json:"runs"`
-	Mean    float64       `json:"mean"`
-	Min     float64       `json:"min"`
-	Max     float64       `json:"max"`
-	Windows []windowEntry `json:"windows"`
+	Metric  string   `json:"metric"`
+	Unit    string   `json:"unit"`
+	Runs    int      `json:"runs"`
+	Mean    float64  `json:"mean"`
+	Min     float64  `json:"min"`
+	Max     float64  `json:"max"`
+	Windows []window `json:"windows"`
 
 	shown unit
 }
@@ -83,20 +81,14 @@ func (o *options) summarise(w io.Writer) error {
 	if len(all.Workloads) == 1 {
 		shown = last
 	}
-	if o.output == "json" || o.output == "yaml" {
-		return terminal.WriteData(w, o.output, shown)
-	}
-	for i, v := range all.Workloads {
-		if i > 0 {
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
+	return terminal.Write(w, o.output, shown, func(p *terminal.Page) {
+		for i, v := range all.Workloads {
+			if i > 0 {
+				p.WriteString("\n")
 			}
+			v.show(p)
 		}
-		if err := v.write(w, o.output == "markdown"); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // workloads divides outputs into those of each workload. The parts of one run are different workloads. Runs with
@@ -160,7 +152,7 @@ func (o *options) overview(outputs []output) (*overview, error) {
 			continue
 		}
 		if err := out.add(o, m, outputs); err != nil {
-			if m.sync == nil {
+			if m.figure != loadfacts.SyncLatency {
 				absent = cmp.Or(absent, err)
 			}
 		}
@@ -207,7 +199,7 @@ func (v *overview) add(o *options, m metric, outputs []output) error {
 		Mean: stat.Mean(values, nil), Min: slices.Min(values), Max: slices.Max(values), shown: m.unit,
 	}
 	for _, r := range counted.Runs {
-		entry.Windows = append(entry.Windows, *newRunEntry(r, false).Window)
+		entry.Windows = append(entry.Windows, r.Window)
 	}
 	v.Metrics = append(v.Metrics, entry)
 	return nil
@@ -220,7 +212,7 @@ func (s *study) warnAboutWindows() {
 			continue
 		}
 		s.warn("%s: the first %s of %s s are left out as a warm-up: %s %s there, %s over the whole run", r.Source,
-			seconds(r.Window.FromSeconds), seconds(r.Window.DurationSeconds), number(r.Window.Skipped/s.unit.scale), s.unit.symbol,
+			seconds(r.Window.FromSeconds), seconds(r.Window.RunSeconds), number(r.Window.Skipped/s.unit.scale), s.unit.symbol,
 			number(r.Window.Whole/s.unit.scale))
 	}
 }
@@ -247,14 +239,13 @@ func (v *overview) examine(s *study) {
 	}
 }
 
-func (v *overview) write(w io.Writer, markdown bool) error {
+func (v *overview) show(p *terminal.Page) {
 	header := []string{"METRIC", "UNIT", "RUNS", "MEAN", "MIN", "MAX", "WINDOW"}
 	rows := make([][]string, len(v.Metrics))
 	for i, m := range v.Metrics {
 		scale := m.shown.scale
 		rows[i] = []string{m.Metric, m.shown.symbol, strconv.Itoa(m.Runs), number(m.Mean / scale), number(m.Min / scale), number(m.Max / scale), describeWindows(m.Windows)}
 	}
-	var out strings.Builder
 	runs := "1 run"
 	if v.Runs != 1 {
 		runs = strconv.Itoa(v.Runs) + " runs"
@@ -263,26 +254,15 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 	if v.Clients > 1 {
 		tool = fmt.Sprintf("%s on %d clients", tool, v.Clients)
 	}
-	text, start := medium.Line, ""
-	if markdown {
-		text, start = medium.Markdown, "\n" // a paragraph for each warning
-	}
-	out.WriteString(medium.Format(text, "%s: %s of %s, %s\n\n", v.Name, runs, tool, v.Operations))
-	if markdown {
-		out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
-	} else {
-		terminal.WriteTable(&out, terminal.Columns(w), header, rows)
-	}
+	p.Printf("%s: %s of %s, %s\n\n", v.Name, runs, tool, v.Operations)
+	p.Table(header, rows)
 	if v.Runs < 3 {
-		out.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
+		p.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
 	}
 	for _, warning := range v.Warnings {
-		out.WriteString(start + medium.Format(text, "warning: %s\n", warning))
+		if p.Markdown {
+			p.WriteString("\n") // a paragraph for each warning
+		}
+		p.Printf("warning: %s\n", warning)
 	}
-	write := terminal.WriteString
-	if markdown {
-		write = io.WriteString
-	}
-	_, err := write(w, out.String())
-	return err
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	document "github.com/cephtune/cephtune/internal/report"
@@ -65,7 +66,7 @@ func drawRuns(s *study) ([]byte, error) {
 	for _, c := range s.all() {
 		var column []document.Course
 		for _, r := range c.Runs {
-			course := document.Course{Name: c.Name + ": " + filepath.Base(r.Source), Seconds: r.Window.DurationSeconds, From: r.Window.FromSeconds, To: r.Window.ToSeconds}
+			course := document.Course{Name: c.Name + ": " + filepath.Base(r.Source), Seconds: r.Window.RunSeconds, From: r.Window.FromSeconds, To: r.Window.ToSeconds, Rows: r.Course}
 			if r.LatencyKind == "" {
 				course.Value = r.Value
 			}
@@ -75,10 +76,7 @@ func drawRuns(s *study) ([]byte, error) {
 			if !r.Steady {
 				course.Name += " (not steady)"
 			}
-			for _, i := range r.Course {
-				course.Rows = append(course.Rows, document.Second(i))
-				some = some || i.Rate > 0
-			}
+			some = some || slices.ContainsFunc(r.Course, func(s document.Second) bool { return s.Rate > 0 })
 			column = append(column, course)
 		}
 		columns = append(columns, column)

@@ -9,48 +9,43 @@ import (
 
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/loadfacts"
+	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// run is one run of a configuration. In a paired study, several runs of a configuration in the same block
-// count as one observation.
+// run is one run of a configuration, and its JSON form. In a paired study, several runs of a configuration in the same
+// block count as one observation. Other runs have no block.
 type run struct {
-	Source string // its file, or file and line
-	Block  string
-	Value  float64
-	Steady bool // if false, the run is shown but does not count
+	Source string  `json:"source"` // its file, or file and line
+	Value  float64 `json:"value"`
+	Block  string  `json:"block,omitempty"`
 
-	// The following fields are only for outputs of engines.
-	Format      string
-	Tool        result.Tool
-	Directions  string // such as "write", or "read+write"
-	LatencyKind result.LatencyKind
-	Window      window
-	Course      []interval
-	Load        loadfacts.Load
-	ClosedLoop  bool        // the value is a percentile of a closed loop
-	Doubt       string      // why the value cannot show the storage; "" if it can
-	Waits       []waitEntry // the waits that the latencies lack, by direction
+	// The following fields are only for outputs of engines, apart from Steady.
+	Format     string `json:"format,omitempty"`
+	Directions string `json:"operations,omitempty"` // such as "write", or "read+write"
+	Steady     bool   `json:"steady"`               // if false, the run is shown but does not count
+	Window     window `json:"window,omitzero"`
+
+	Tool        result.Tool        `json:"-"`
+	LatencyKind result.LatencyKind `json:"-"`
+	Course      []document.Second  `json:"-"`
+	Load        loadfacts.Load     `json:"-"`
+	ClosedLoop  bool               `json:"-"` // the value is a percentile of a closed loop
+	Doubt       string             `json:"-"` // why the value cannot show the storage; "" if it can
+	Waits       []waitEntry        `json:"-"` // the waits that the latencies lack, by direction
 }
 
 // window is the part of a run that the run's value describes.
 type window struct {
-	FromSeconds, ToSeconds float64
-	DurationSeconds        float64 // of the whole run
-	Why                    string
+	FromSeconds float64 `json:"fromSeconds"`
+	ToSeconds   float64 `json:"toSeconds"`
+	RunSeconds  float64 `json:"runSeconds"` // of the whole run
+	Why         string  `json:"description"`
 	// Skipped and Whole are the rates of the time before the window, and of the whole run.
-	Skipped, Whole float64
+	Skipped float64 `json:"-"`
+	Whole   float64 `json:"-"`
 }
-
-// interval is one interval of a run's time series: its start and end, in seconds since the run began, and the
-// rate.
-type interval struct {
-	Start, End float64
-	Rate       float64
-}
-
-func (i interval) seconds() float64 { return i.End - i.Start }
 
 // total is the value of --direction for the sum of all directions.
 const total = "total"
@@ -106,7 +101,7 @@ func (m metric) read(p engine.Part, direction string) (run, error) {
 		Window: wholeRun(ds, "whole run"),
 	}
 	m.examine(&r, res, ds)
-	if m.sync != nil {
+	if m.figure == loadfacts.SyncLatency {
 		return m.readSyncs(r, res.SyncLatency)
 	}
 	if len(ds) == 1 {
@@ -152,11 +147,11 @@ func (m metric) readSyncs(r run, syncs *result.Latency) (run, error) {
 	if syncs == nil {
 		return run{}, m.missing(r.Tool)
 	}
-	seconds, ok := m.sync(syncs)
-	if !ok {
+	found, ok := m.latency(syncs)
+	if !ok || found.AtLeast {
 		return run{}, m.missing(r.Tool)
 	}
-	r.Value, r.LatencyKind = seconds, result.CompletionLatency
+	r.Value, r.LatencyKind = found.Seconds, result.CompletionLatency
 	r.Window.Why = "whole run: latencies are totals"
 	return r, nil
 }
@@ -167,14 +162,14 @@ func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	if len(ds) > 1 {
 		return run{}, fmt.Errorf("it has %s, whose latencies are not comparable; choose one with --direction", r.Directions)
 	}
-	seconds, kind, ok := m.latency(ds[0].Direction)
-	if bound, _, known := ds[0].Percentile(m.percent); !ok && known {
-		return run{}, fmt.Errorf("its %s is above %.4g s, where the last bin of fio's histogram begins: compare latencyMean or latencyMax", m.name, bound.Seconds)
-	}
-	if !ok {
+	found, kind, ok := ds[0].LatencyOf(m.latency)
+	switch {
+	case !ok:
 		return run{}, m.missing(r.Tool)
+	case found.AtLeast: // Ratios of bounds mean nothing.
+		return run{}, fmt.Errorf("its %s is above %.4g s, where the last bin of fio's histogram begins: compare latencyMean or latencyMax", m.name, found.Seconds)
 	}
-	r.Value, r.LatencyKind = seconds, kind
+	r.Value, r.LatencyKind = found.Seconds, kind
 	r.Window.Why = "whole run: latencies are totals"
 	if !r.Tool.HasRollingRows() && len(r.Course) > 0 {
 		// If the rates are not steady, the latencies are not either.
@@ -195,7 +190,7 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 		amount, _ := m.amount(d.Direction)
 		sum += amount
 	}
-	r.Value = sum / r.Window.DurationSeconds
+	r.Value = sum / r.Window.RunSeconds
 	switch {
 	case r.Tool.HasRollingRows():
 		// The rows of rbd bench are means over several seconds, which smear a warm-up. MSER, the rule
@@ -214,7 +209,7 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 func (r *run) truncate() error {
 	rows := make([]stats.Interval, len(r.Course))
 	for i, row := range r.Course {
-		rows[i] = stats.Interval{Amount: row.Rate * row.seconds(), Seconds: row.seconds()}
+		rows[i] = stats.Interval{Amount: row.Rate * row.Seconds(), Seconds: row.Seconds()}
 	}
 	summary, err := stats.Summarize(rows)
 	switch {
@@ -254,12 +249,12 @@ func wholeRun(ds []result.NamedDirection, reason string) window {
 	for _, d := range ds {
 		seconds = max(seconds, d.Seconds)
 	}
-	return window{ToSeconds: seconds, DurationSeconds: seconds, Why: reason}
+	return window{ToSeconds: seconds, RunSeconds: seconds, Why: reason}
 }
 
 // course returns the intervals of a run, with nearly equal lengths. MSER counts each interval as one
 // observation, and the rate of a short interval scatters more than that of a long one.
-func course(d *result.Direction, column func(*result.Series) []float64) []interval {
+func course(d *result.Direction, column func(*result.Series) []float64) []document.Second {
 	s := d.Series
 	if s == nil || len(column(s)) == 0 {
 		return nil
@@ -273,29 +268,29 @@ func course(d *result.Direction, column func(*result.Series) []float64) []interv
 		return nil
 	}
 	out := intervals(s, column(s))
-	if len(out) > 1 && out[0].seconds() < usual/2 {
+	if len(out) > 1 && out[0].Seconds() < usual/2 {
 		out[1] = joined(out[0], out[1])
 		out = out[1:]
 	}
-	if last := len(out) - 1; last > 0 && out[last].seconds() < usual/2 {
+	if last := len(out) - 1; last > 0 && out[last].Seconds() < usual/2 {
 		out[last-1] = joined(out[last-1], out[last])
 		out = out[:last]
 	}
 	return out
 }
 
-func intervals(s *result.Series, rates []float64) []interval {
-	out := make([]interval, s.Len())
+func intervals(s *result.Series, rates []float64) []document.Second {
+	out := make([]document.Second, s.Len())
 	for i := range out {
-		out[i] = interval{s.StartSeconds[i], s.EndSeconds[i], rates[i]}
+		out[i] = document.Second{Start: s.StartSeconds[i], End: s.EndSeconds[i], Rate: rates[i]}
 	}
 	return out
 }
 
-func usualSeconds(rows []interval) float64 {
+func usualSeconds(rows []document.Second) float64 {
 	lengths := make([]float64, len(rows))
 	for i, r := range rows {
-		lengths[i] = r.seconds()
+		lengths[i] = r.Seconds()
 	}
 	slices.Sort(lengths)
 	return lengths[len(lengths)/2]
@@ -303,13 +298,13 @@ func usualSeconds(rows []interval) float64 {
 
 // joined returns one interval that covers a and b. If a gap separates a and b, it returns only the
 // longer one, because the rate in the gap is unknown.
-func joined(a, b interval) interval {
+func joined(a, b document.Second) document.Second {
 	if b.Start-a.End > 0.01 {
-		if a.seconds() < b.seconds() {
+		if a.Seconds() < b.Seconds() {
 			return b
 		}
 		return a
 	}
-	moved := a.Rate*a.seconds() + b.Rate*b.seconds()
-	return interval{a.Start, b.End, moved / (b.End - a.Start)}
+	moved := a.Rate*a.Seconds() + b.Rate*b.Seconds()
+	return document.Second{Start: a.Start, End: b.End, Rate: moved / (b.End - a.Start)}
 }

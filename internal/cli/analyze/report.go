@@ -37,31 +37,14 @@ type report struct {
 // summary describes the runs of one configuration. Mean, GeometricMean, Min and Max cover the steady
 // runs, or all runs if no run is steady.
 type summary struct {
-	Name          string     `json:"name"`
-	Runs          int        `json:"runs"`
-	SteadyRuns    int        `json:"steadyRuns"`
-	Mean          float64    `json:"mean"`
-	GeometricMean float64    `json:"geometricMean"`
-	Min           float64    `json:"min"`
-	Max           float64    `json:"max"`
-	RunValues     []runEntry `json:"runValues"`
-}
-
-type runEntry struct {
-	Source string       `json:"source"`
-	Value  float64      `json:"value"`
-	Block  string       `json:"block,omitempty"`
-	Format string       `json:"format,omitempty"`
-	Ops    string       `json:"operations,omitempty"`
-	Steady bool         `json:"steady"`
-	Window *windowEntry `json:"window,omitempty"`
-}
-
-type windowEntry struct {
-	FromSeconds float64 `json:"fromSeconds"`
-	ToSeconds   float64 `json:"toSeconds"`
-	RunSeconds  float64 `json:"runSeconds"`
-	Description string  `json:"description"`
+	Name          string  `json:"name"`
+	Runs          int     `json:"runs"`
+	SteadyRuns    int     `json:"steadyRuns"`
+	Mean          float64 `json:"mean"`
+	GeometricMean float64 `json:"geometricMean"`
+	Min           float64 `json:"min"`
+	Max           float64 `json:"max"`
+	RunValues     []run   `json:"runValues"`
 }
 
 type candidateEntry struct {
@@ -96,14 +79,14 @@ func newReport(s *study, criteria stats.Criteria, assessments []stats.Assessment
 	r := &report{
 		SchemaVersion: schemaVersion, Source: s.source, Metric: s.metric, Unit: s.unit.name, HigherIsBetter: s.higherIsBetter,
 		Confidence: criteria.Confidence, MinimumEffect: criteria.MinimumEffect, Equivalence: criteria.Equivalence,
-		Method: "unpaired", Baseline: summarize(s.baseline, s.paired), Warnings: append([]string{}, s.warnings...),
+		Method: "unpaired", Baseline: summarize(s.baseline), Warnings: append([]string{}, s.warnings...),
 		Differences: append([]difference.Difference{}, s.differences...), MissingDifferences: s.missing, HiddenWaits: s.waits,
 	}
 	if s.paired {
 		r.Method = "paired"
 	}
 	for i, a := range assessments {
-		r.Candidates = append(r.Candidates, newEntry(summarize(s.candidates[i], s.paired), a, r.Baseline))
+		r.Candidates = append(r.Candidates, newEntry(summarize(s.candidates[i]), a, r.Baseline))
 		for _, w := range a.Warnings {
 			r.Warnings = append(r.Warnings, a.Name+": "+w.String())
 		}
@@ -111,28 +94,13 @@ func newReport(s *study, criteria stats.Criteria, assessments []stats.Assessment
 	return r
 }
 
-func summarize(c configuration, paired bool) summary {
+func summarize(c configuration) summary {
 	values := c.evidence().values()
-	out := summary{
+	return summary{
 		Name: c.Name, Runs: len(c.Runs), SteadyRuns: len(c.steadyRuns()),
 		Mean: stat.Mean(values, nil), GeometricMean: stats.GeometricMean(values),
-		Min: slices.Min(values), Max: slices.Max(values),
+		Min: slices.Min(values), Max: slices.Max(values), RunValues: c.Runs,
 	}
-	for _, r := range c.Runs {
-		out.RunValues = append(out.RunValues, newRunEntry(r, paired))
-	}
-	return out
-}
-
-func newRunEntry(r run, paired bool) runEntry {
-	out := runEntry{Source: r.Source, Value: r.Value, Format: r.Format, Ops: r.Directions, Steady: r.Steady}
-	if paired {
-		out.Block = r.Block
-	}
-	if r.Format != "" {
-		out.Window = &windowEntry{r.Window.FromSeconds, r.Window.ToSeconds, r.Window.DurationSeconds, r.Window.Why}
-	}
-	return out
 }
 
 func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
@@ -16,7 +16,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/figure"
 	document "github.com/cephtune/cephtune/internal/report"
-	"github.com/cephtune/cephtune/internal/report/medium"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -99,13 +98,14 @@ func (o *options) replay(ctx context.Context, path string, w io.Writer) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	out := newReplayed(sweep, found)
-	if err := out.write(w, o.output); err != nil {
+	if err := terminal.Write(w, o.output, out, out.show); err != nil {
 		return err
 	}
 	if !out.Agrees {
 		return errors.New("the result differs from the sweep's status: the export was changed, or another version of cephtune wrote it")
 	}
-	return out.expected(o.expect)
+	candidates := slices.DeleteFunc(slices.Clone(out.Candidates), func(c v1alpha1.ConfigurationResult) bool { return c.Index == 0 })
+	return checkVerdicts(o, candidates, func(c v1alpha1.ConfigurationResult) (string, string) { return c.Name, string(c.Verdict) })
 }
 
 func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *replayed {
@@ -122,7 +122,7 @@ func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *re
 			out.Agrees = out.Agrees && s.Same
 		}
 		for _, c := range s.Trial.Comparisons {
-			one.Ratios = append(one.Ratios, newRatio(out.configuration(int(c.Configuration)), c))
+			one.Ratios = append(one.Ratios, newRatio(document.ConfigurationName(out.Candidates, int(c.Configuration)), c))
 		}
 		out.Sessions = append(out.Sessions, one)
 	}
@@ -139,39 +139,14 @@ func newRatio(configuration string, c v1alpha1.TrialComparison) ratio {
 	return ratio{Configuration: configuration, Blocks: int(c.Blocks), Ratio: value, PGain: p}
 }
 
-func (r *replayed) configuration(index int) string {
-	for _, c := range r.Candidates {
-		if int(c.Index) == index {
-			return c.Name
-		}
-	}
-	return "configuration " + strconv.Itoa(index)
-}
-
-func (r *replayed) write(w io.Writer, form string) error {
-	if form == "json" || form == "yaml" {
-		return terminal.WriteData(w, form, r)
-	}
-	write, as := terminal.WriteString, medium.Line
-	table := func(out *strings.Builder, header []string, rows [][]string) {
-		terminal.WriteTable(out, terminal.Columns(w), header, rows)
-	}
-	if form == "markdown" {
-		write, as = io.WriteString, medium.Markdown
-		table = func(out *strings.Builder, header []string, rows [][]string) {
-			out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
-		}
-	}
-	var out strings.Builder
-	out.WriteString(medium.Format(as, "%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID))
-	table(&out, []string{"TRIAL", "WINDOWS", "CONFIGURATION", "BLOCKS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
-	out.WriteString("\n")
-	table(&out, []string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
+func (r *replayed) show(p *terminal.Page) {
+	p.Printf("%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID)
+	p.Table([]string{"TRIAL", "WINDOWS", "CONFIGURATION", "BLOCKS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
+	p.WriteString("\n")
+	p.Table([]string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
 	if r.Summary != "" {
-		out.WriteString(medium.Format(as, "\n%s\n", r.Summary))
+		p.Printf("\n%s\n", r.Summary)
 	}
-	_, err := write(w, out.String())
-	return err
 }
 
 func (r *replayed) sessionRows() [][]string {
@@ -206,15 +181,4 @@ func (r *replayed) verdictRows() [][]string {
 		rows = append(rows, []string{c.Name, document.Ratio(c.Ratio), document.Interval(c.Low, c.High, document.Ratio), verdict})
 	}
 	return rows
-}
-
-// expected checks the verdicts of candidates against --expect.
-func (r *replayed) expected(expect []string) error {
-	var found [][2]string
-	for _, c := range r.Candidates {
-		if c.Index > 0 {
-			found = append(found, [2]string{c.Name, string(c.Verdict)})
-		}
-	}
-	return checkVerdicts(found, expect)
 }

@@ -150,7 +150,7 @@ func (s *study) warnAboutBlocks(c configuration, base map[string]int) {
 	var alone []string
 	repeated := 0
 	counts := blockCounts(c)
-	for _, block := range blockOrder(c) {
+	for _, block := range blocksOf(c) {
 		if base[block] == 0 {
 			alone = append(alone, block)
 		} else if counts[block] > 1 || base[block] > 1 {
@@ -171,22 +171,18 @@ func (s *study) warnAboutBlocks(c configuration, base map[string]int) {
 
 func blockCounts(c configuration) map[string]int {
 	counts := map[string]int{}
-	for _, r := range c.Runs {
-		if r.Steady {
-			counts[r.Block]++
-		}
+	for _, r := range c.steadyRuns() {
+		counts[r.Block]++
 	}
 	return counts
 }
 
-func blockOrder(c configuration) []string {
-	var order []string
-	seen := map[string]bool{}
-	for _, r := range c.Runs {
-		if r.Steady && !seen[r.Block] {
-			seen[r.Block] = true
-			order = append(order, r.Block)
+// blocksOf returns the blocks of steady runs, in the order of the runs.
+func blocksOf(c configuration) (blocks []string) {
+	for _, r := range c.steadyRuns() {
+		if !slices.Contains(blocks, r.Block) {
+			blocks = append(blocks, r.Block)
 		}
 	}
-	return order
+	return blocks
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -97,30 +98,21 @@ type columns struct {
 	block, where         []int
 }
 
-func (t *table) findColumns(o *options, conditions []condition) (columns, error) {
-	var out columns
-	var err error
-	if out.configuration, err = t.column("--configuration", o.configuration); err != nil {
-		return out, err
+// findColumns returns the first error of a flag that names no column.
+func (t *table) findColumns(o *options, conditions []condition) (out columns, err error) {
+	find := func(flag, name string) int {
+		i, missing := t.column(flag, name)
+		err = cmp.Or(err, missing)
+		return i
 	}
-	if out.value, err = t.column("--value", o.value); err != nil {
-		return out, err
-	}
+	out.configuration, out.value = find("--configuration", o.configuration), find("--value", o.value)
 	for _, name := range o.block {
-		i, err := t.column("--block", name)
-		if err != nil {
-			return out, err
-		}
-		out.block = append(out.block, i)
+		out.block = append(out.block, find("--block", name))
 	}
 	for _, c := range conditions {
-		i, err := t.column("--where", c.column)
-		if err != nil {
-			return out, err
-		}
-		out.where = append(out.where, i)
+		out.where = append(out.where, find("--where", c.column))
 	}
-	return out, nil
+	return out, err
 }
 
 func (t *table) column(flag, name string) (int, error) {

@@ -2,27 +2,20 @@ package analyze
 
 import (
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	document "github.com/cephtune/cephtune/internal/report"
 )
 
-// This file makes the rows for both text and Markdown.
-
-func runHeader(u unit) []string {
-	return []string{"CONFIGURATION", "RUN", "FORMAT", u.symbol, "WINDOW"}
-}
-
-func (r *report) runRows(u unit) [][]string {
-	var rows [][]string
+// runs returns a table of all runs.
+func (r *report) runs(u unit) (header []string, rows [][]string) {
 	for _, s := range r.configurations() {
 		for _, v := range s.RunValues {
 			rows = append(rows, []string{s.Name, v.Source, v.Format, number(v.Value / u.scale), describeWindow(v.Window)})
 		}
 	}
-	return rows
+	return []string{"CONFIGURATION", "RUN", "FORMAT", u.symbol, "WINDOW"}, rows
 }
 
 func (r *report) configurations() []summary {
@@ -33,40 +26,34 @@ func (r *report) configurations() []summary {
 	return out
 }
 
-func describeWindow(w *windowEntry) string {
-	switch {
-	case w == nil:
-		return ""
-	case w.RunSeconds == 0:
-		return w.Description
+func describeWindow(w window) string {
+	if w.RunSeconds == 0 {
+		return w.Why
 	}
-	return fmt.Sprintf("%s–%s of %s s, %s", seconds(w.FromSeconds), seconds(w.ToSeconds), seconds(w.RunSeconds), w.Description)
+	return fmt.Sprintf("%s–%s of %s s, %s", seconds(w.FromSeconds), seconds(w.ToSeconds), seconds(w.RunSeconds), w.Why)
 }
 
 // describeWindows describes the windows of several runs by their sum.
-func describeWindows(windows []windowEntry) string {
+func describeWindows(windows []window) string {
 	sum := windows[0]
 	for _, w := range windows[1:] {
 		sum.FromSeconds += w.FromSeconds
 		sum.ToSeconds += w.ToSeconds
 		sum.RunSeconds += w.RunSeconds
-		if w.Description != sum.Description {
-			sum.Description = "in different parts"
+		if w.Why != sum.Why {
+			sum.Why = "in different parts"
 		}
 	}
 	if len(windows) == 1 || sum.RunSeconds == 0 {
-		return describeWindow(&sum)
+		return describeWindow(sum)
 	}
-	return fmt.Sprintf("%s of %s s in all, %s", seconds(sum.ToSeconds-sum.FromSeconds), seconds(sum.RunSeconds), sum.Description)
+	return fmt.Sprintf("%s of %s s in all, %s", seconds(sum.ToSeconds-sum.FromSeconds), seconds(sum.RunSeconds), sum.Why)
 }
 
-func verdictHeader(u unit) []string {
-	return []string{"CONFIGURATION", "RUNS", "MEAN " + u.symbol, "RATIO", "INTERVAL", "P GAIN", "P SUPERIOR", "P HOLM", "VERDICT"}
-}
-
-func (r *report) verdictRows(u unit) [][]string {
+// verdicts returns a table of all configurations.
+func (r *report) verdicts(u unit) (header []string, rows [][]string) {
 	b := r.Baseline
-	rows := [][]string{{b.Name, strconv.Itoa(b.Runs), number(b.Mean / u.scale), "1", "", "", "", "", "(baseline)"}}
+	rows = [][]string{{b.Name, strconv.Itoa(b.Runs), number(b.Mean / u.scale), "1", "", "", "", "", "(baseline)"}}
 	for _, c := range r.Candidates {
 		interval := ""
 		if c.RatioLow != nil && c.RatioHigh != nil {
@@ -81,7 +68,7 @@ func (r *report) verdictRows(u unit) [][]string {
 			pValue(c.PValueAnyGain), pValue(c.PValueSuperior), pValue(c.PValueHolm), c.Verdict,
 		})
 	}
-	return rows
+	return []string{"CONFIGURATION", "RUNS", "MEAN " + u.symbol, "RATIO", "INTERVAL", "P GAIN", "P SUPERIOR", "P HOLM", "VERDICT"}, rows
 }
 
 func number(x float64) string {
@@ -103,8 +90,6 @@ func pValue(p *float64) string {
 	return fmt.Sprintf("%.4f", *p)
 }
 
-func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 4, 64) + "%" }
-
 // question describes the metric, and the criteria on which the verdict depends.
 func (r *report) question(u unit) string {
 	better := "higher is better"
@@ -120,24 +105,31 @@ func (r *report) question(u unit) string {
 		method = "paired within blocks"
 	}
 	return fmt.Sprintf("%s, %s; minimum effect %s, equivalence %s, confidence %s; %s",
-		name, better, share(r.MinimumEffect), share(r.Equivalence), share(r.Confidence), method)
+		name, better, document.Percent(r.MinimumEffect), document.Percent(r.Equivalence), document.Percent(r.Confidence), method)
 }
 
-func writeText(w io.Writer, r *report, u unit) error {
-	var out strings.Builder
-	terminal.Append(&out, "%s\n\n", r.question(u))
-	if r.Source == "files" {
-		terminal.WriteTable(&out, terminal.Columns(w), runHeader(u), r.runRows(u))
-		out.WriteString("\n")
+// show adds the report to a page. In Markdown, the runs come last, and are folded.
+func (r *report) show(p *terminal.Page, u unit) {
+	title, verdict, warning := "%s\n\n", "%s: %s\n", "warning: %s\n"
+	if p.Markdown {
+		title, verdict, warning = "**%s**\n\n", "- **%s**: %s\n", "- Warning: %s\n"
 	}
-	terminal.WriteTable(&out, terminal.Columns(w), verdictHeader(u), r.verdictRows(u))
-	out.WriteString("\n")
+	p.Printf(title, r.question(u))
+	if r.Source == "files" && !p.Markdown {
+		p.Table(r.runs(u))
+		p.WriteString("\n")
+	}
+	p.Table(r.verdicts(u))
+	p.WriteString("\n")
 	for _, c := range r.Candidates {
-		terminal.Append(&out, "%s: %s\n", c.Verdict, c.Reason)
+		p.Printf(verdict, c.Verdict, c.Reason)
 	}
-	for _, warning := range r.Warnings {
-		terminal.Append(&out, "warning: %s\n", warning)
+	for _, text := range r.Warnings {
+		p.Printf(warning, text)
 	}
-	_, err := terminal.WriteString(w, out.String())
-	return err
+	if r.Source == "files" && p.Markdown {
+		p.WriteString("\n<details><summary>Runs</summary>\n\n")
+		p.Table(r.runs(u))
+		p.WriteString("\n</details>\n")
+	}
 }

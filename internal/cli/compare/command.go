@@ -5,7 +5,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
@@ -49,8 +47,6 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "compare A B",
 		Short:             "Compare two benchmarks, two runs of one, or two diagnoses",
-		Long:              strings.Replace(help.Long("compare"), "{kinds}", kindsHelp(), 1),
-		Example:           help.Examples("compare"),
 		ValidArgsFunction: Complete(connect),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
@@ -69,15 +65,6 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	kube.CompleteFlag(cmd, "expect-difference", kindNames())
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd
-}
-
-// kindsHelp describes the kinds of differences for the help.
-func kindsHelp() string {
-	var lines []string
-	for _, k := range kinds() {
-		lines = append(lines, fmt.Sprintf("  %-13s %s", k.name, k.description))
-	}
-	return strings.Join(lines, "\n")
 }
 
 func (o *options) read(args []string) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -296,9 +297,9 @@ func TestKindsAreAboutEverything(t *testing.T) {
 	for _, line := range lines {
 		known := false
 		for _, k := range kinds() {
-			if k.lines.MatchString(line) {
+			if k.Matches(line) {
 				known = true
-				used[k.name]++
+				used[k.Name]++
 			}
 		}
 		if !known {
@@ -306,8 +307,11 @@ func TestKindsAreAboutEverything(t *testing.T) {
 		}
 	}
 	for _, k := range kinds() {
-		if used[k.name] == 0 {
-			t.Errorf("kind %s is about nothing: %q", k.name, lines)
+		if used[k.Name] == 0 {
+			t.Errorf("kind %s is about nothing: %q", k.Name, lines)
+		}
+		if !strings.Contains(help.Of("compare").Long, "\n  "+k.Name+" ") {
+			t.Errorf("the help does not describe kind %s", k.Name)
 		}
 	}
 	// The measured capacities of disks count as part of the disks. Other options do not.

@@ -12,38 +12,31 @@ import (
 // expectation is a difference that the user expects.
 type expectation = difference.Expectation
 
-// kind is a kind of difference that --expect-difference accepts.
-type kind struct {
-	name string
-	// description describes the kind in help.
-	description string
-	lines       *regexp.Regexp
-}
-
-// kinds returns all kinds. A test checks that they cover every field of an environment.
-func kinds() []kind {
-	return []kind{
-		{"cluster", "another Ceph cluster", regexp.MustCompile(`^cluster:`)},
-		{"ceph-version", "an upgrade of Ceph", regexp.MustCompile(`^Ceph version:`)},
-		{"rook-version", "an upgrade of Rook", regexp.MustCompile(`^Rook version:`)},
-		{
-			"osds", "device classes, number and size of OSDs, for example after disks were replaced; the OSDs of the pool; the capacity that each OSD has measured",
-			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`),
-		},
-		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},
-		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
-		{"initial-state", "initial state of the data, and of the OSDs' caches", regexp.MustCompile(`^initial state |^OSD caches `)},
-		{"images", "images of the clients", regexp.MustCompile(`^image `)},
-		{"nodes", "nodes of the clients and of the background load", regexp.MustCompile(`^node `)},
-		{"phases", "specs of phases, clients, data and outage", regexp.MustCompile(`^phase `)},
-		{"background-load", "the background load", regexp.MustCompile(`^background:`)},
+// kinds returns the kinds of differences that --expect-difference accepts, which the help describes. A test checks that they
+// cover every field of an environment.
+func kinds() (all []expectation) {
+	for _, k := range []struct{ name, lines string }{
+		{"cluster", `^cluster:`},
+		{"ceph-version", `^Ceph version:`},
+		{"rook-version", `^Rook version:`},
+		{"osds", `^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`},
+		{"pools", `^pool `},
+		{"config", `^config `},
+		{"initial-state", `^initial state |^OSD caches `},
+		{"images", `^image `},
+		{"nodes", `^node `},
+		{"phases", `^phase `},
+		{"background-load", `^background:`},
+	} {
+		all = append(all, expectation{Name: k.name, Matches: regexp.MustCompile(k.lines).MatchString})
 	}
+	return all
 }
 
 func kindNames() []string {
 	var names []string
 	for _, k := range kinds() {
-		names = append(names, k.name)
+		names = append(names, k.Name)
 	}
 	return names
 }
@@ -62,11 +55,11 @@ func Sort(lines, names []string) (found []difference.Difference, missing []strin
 func expectations(names, beginnings []string) ([]expectation, error) {
 	var all []expectation
 	for _, name := range names {
-		index := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == name })
+		index := slices.IndexFunc(kinds(), func(k expectation) bool { return k.Name == name })
 		if index < 0 {
 			return nil, exit.UsageErrorf("--expect-difference %q: want some of %s", name, strings.Join(kindNames(), ", "))
 		}
-		all = append(all, expectation{Name: name, Matches: kinds()[index].lines.MatchString})
+		all = append(all, kinds()[index])
 	}
 	for _, beginning := range beginnings {
 		if beginning == "" {

@@ -76,7 +76,7 @@ func (r reader) open(ctx context.Context, arg argument) (source client.Reader, b
 	if arg.file {
 		source, found, err = manifest.Open(arg.name, r.stdin)
 	} else {
-		source, found, err = object.Open(ctx, r.connect, object.Benchmark(), arg.name)
+		source, found, err = object.OpenKind(ctx, r.connect, object.Benchmark(), arg.name)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -92,24 +92,13 @@ func (r reader) open(ctx context.Context, arg argument) (source client.Reader, b
 // complete and kept, and then the latest other execution. If no other execution is kept, it returns the
 // results of the execution in status.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
-	of := func(execution string) []corev1.ConfigMap {
-		return slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelExecution] != execution })
-	}
-	current := of(archive.Execution(b))
-	if reference.Complete(b) && len(current) > 0 {
+	isCurrent := func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelExecution] == archive.Execution(b) }
+	others := slices.DeleteFunc(slices.Clone(maps), isCurrent)
+	current := slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return !isCurrent(cm) })
+	if reference.Complete(b) && len(current) > 0 || len(others) == 0 {
 		return current
 	}
-	var latest *corev1.ConfigMap
-	for i := range maps {
-		cm := &maps[i]
-		if cm.Labels[archive.LabelExecution] != archive.Execution(b) && (latest == nil || archive.CompareAge(cm, latest) < 0) {
-			latest = cm
-		}
-	}
-	if latest == nil {
-		return current
-	}
-	return of(latest.Labels[archive.LabelExecution])
+	return results.LatestExecution(others)
 }
 
 // choose removes the runs that are not compared: all others if the command line names one run, and

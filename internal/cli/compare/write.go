@@ -12,19 +12,10 @@ import (
 )
 
 func (c *comparison) write(out io.Writer, format string) error {
-	var text []byte
-	var err error
-	switch format {
-	case "json", "yaml":
-		return terminal.WriteData(out, format, c)
-	case "markdown":
-		text = c.page().Markdown()
-	case "html":
-		text, err = c.page().HTML()
-	default:
-		_, err = terminal.WriteString(out, c.table())
-		return err
+	if format != "markdown" && format != "html" {
+		return terminal.Write(out, format, c, c.show)
 	}
+	text, err := c.page().In(format)
 	if err != nil {
 		return err
 	}
@@ -110,25 +101,17 @@ func (c *comparison) tables() (all []titled) {
 	return all
 }
 
-func (c *comparison) table() string {
-	var out strings.Builder
-	terminal.Append(&out, "A: %s\nB: %s\n\n%s\n", c.A.String(), c.B.String(), c.headline())
+func (c *comparison) show(page *terminal.Page) {
+	page.Printf("A: %s\nB: %s\n\n%s\n", c.A.String(), c.B.String(), c.headline())
 	for _, line := range c.differenceLines() {
-		terminal.Append(&out, "%s\n", line)
+		page.Printf("%s\n", line)
 	}
 	for _, t := range c.tables() {
-		out.WriteString("\n")
-		terminal.WriteTable(&out, terminal.Narrow, t.Header, t.Rows)
+		page.WriteString("\n")
+		page.Table(t.Header, t.Rows)
 	}
-	for _, lines := range [][]string{c.regressionLines(), c.Notes} {
-		if len(lines) > 0 {
-			out.WriteString("\n")
-		}
-		for _, line := range lines {
-			terminal.Append(&out, "%s\n", line)
-		}
-	}
-	return out.String()
+	page.Lines(c.regressionLines())
+	page.Lines(c.Notes)
 }
 
 // page returns the comparison as a report. The raw figures of the report are the rows of the table.

@@ -2,13 +2,11 @@ package control
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
-	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -82,7 +80,8 @@ type OpenSetting struct {
 	ByHand   string            `json:"byHand"`
 }
 
-func writeData(out io.Writer, found []*tuning.Journal, format string) error {
+// openJournals returns the JSON form of open journals.
+func openJournals(found []*tuning.Journal) []Open {
 	all := []Open{}
 	for _, j := range found {
 		open := Open{FSID: j.FSID, Sweep: j.Sweep}
@@ -95,5 +94,5 @@ func writeData(out io.Writer, found []*tuning.Journal, format string) error {
 		}
 		all = append(all, open)
 	}
-	return terminal.WriteData(out, format, all)
+	return all
 }

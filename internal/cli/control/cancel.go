@@ -14,7 +14,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
@@ -24,20 +23,14 @@ func NewCancelCommand(connect object.Connect, pace object.Pace) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "cancel ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:             "End a sweep or a benchmark, and wait until everything is restored",
-		Long:              help.Long("cancel"),
-		Example:           help.Examples("cancel"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, name, err := object.Parse(args)
-			switch {
-			case err != nil:
-				return err
-			case timeout < 0:
+			if timeout < 0 {
 				return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", timeout)
 			}
 			ctx, stop := object.Bounded(cmd.Context(), timeout)
 			defer stop()
-			c, found, err := object.Open(ctx, connect, kind, name)
+			c, found, err := object.Open(ctx, connect, args)
 			if err != nil {
 				return err
 			}
@@ -56,8 +49,6 @@ func cancel(ctx context.Context, c client.Client, found client.Object, pace obje
 	}
 	err := object.Await(ctx, c, found, pace, w.look)
 	switch {
-	case w.failed != nil:
-		return w.failed
 	case err != nil && ctx.Err() != nil:
 		return object.Unfinishedf(err, "%s still exists: %w; the operator continues; its last message: %s", w.subject, err, w.last)
 	case err == nil && w.left != "":
@@ -86,8 +77,7 @@ func isAbandoned(o client.Object) bool {
 func (w *cancelling) end(ctx context.Context, c client.Client, found client.Object) error {
 	state := object.StateOf(found)
 	if !found.GetDeletionTimestamp().IsZero() {
-		w.tell("It is being deleted already.")
-		return w.failed
+		return w.tell("It is being deleted already.")
 	}
 	if state.Ended() && state.Restored().Status != metav1.ConditionFalse {
 		return fmt.Errorf("%s has ended, so there is nothing to cancel: \"kubectl delete -n %s %s/%s\" removes it with its results",
@@ -97,11 +87,10 @@ func (w *cancelling) end(ctx context.Context, c client.Client, found client.Obje
 	if err := c.Delete(ctx, found, client.Preconditions{UID: &uid}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting %s: %w", w.subject, err)
 	}
-	w.tell(w.subject + " is being deleted.")
-	return w.failed
+	return w.tell(w.subject + " is being deleted.")
 }
 
-func (w *cancelling) look(now client.Object) bool {
+func (w *cancelling) look(now client.Object) (deleted bool, err error) {
 	if now == nil {
 		if w.abandoned {
 			w.left = "the restore was abandoned: the events in its namespace name what was not restored"
@@ -110,8 +99,7 @@ func (w *cancelling) look(now client.Object) bool {
 		if w.left == "" {
 			text = w.subject + " is deleted, with everything that it created. The operator has restored all settings."
 		}
-		w.tell(text)
-		return true
+		return true, w.tell(text)
 	}
 	w.abandoned = isAbandoned(now)
 	state := object.StateOf(now)
@@ -129,6 +117,5 @@ func (w *cancelling) look(now client.Object) bool {
 	if restored.Status == metav1.ConditionFalse && !strings.Contains(text, restored.Message) {
 		text += " Still to be restored: " + restored.Message
 	}
-	w.tell(text)
-	return w.failed != nil
+	return false, w.tell(text)
 }

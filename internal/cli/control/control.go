@@ -10,15 +10,15 @@ import (
 
 // news prints a line whenever the operator's message changes.
 type news struct {
-	out    io.Writer
-	last   string
-	failed error // of a write
+	out  io.Writer
+	last string
 }
 
-func (n *news) tell(text string) {
-	if text == "" || text == n.last || n.failed != nil {
-		return
+func (n *news) tell(text string) error {
+	if text == "" || text == n.last {
+		return nil
 	}
 	n.last = text
-	_, n.failed = terminal.Printf(n.out, "%s\n", text)
+	_, err := terminal.Printf(n.out, "%s\n", text)
+	return err
 }

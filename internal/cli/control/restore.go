@@ -16,7 +16,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -43,8 +42,6 @@ func NewRestoreCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "restore [[cephtuningsweep/|cephbenchmark/]NAME]",
 		Short:             "Show what a sweep has not restored in Ceph, or abandon the restore",
-		Long:              help.Long("restore"),
-		Example:           help.Examples("restore"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
@@ -170,32 +167,30 @@ func (o *restoring) isOf(j *tuning.Journal, namespace string) bool {
 }
 
 func (o *restoring) write(ctx context.Context, c client.Client, found []*tuning.Journal, out io.Writer) error {
-	if o.output != "table" {
-		return writeData(out, found, o.output)
-	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing in Ceph is left to restore.")
-		return err
-	}
-	var text strings.Builder
-	for i, j := range found {
-		if i > 0 {
-			text.WriteString("\n")
+	return terminal.Write(out, o.output, openJournals(found), func(page *terminal.Page) {
+		if len(found) == 0 {
+			page.WriteString("Nothing in Ceph is left to restore.\n")
+			return
 		}
-		terminal.Append(&text, "%s %s has changed Ceph cluster %s. Still to be restored:\n\n", nameOf(j), j.Sweep, j.FSID)
-		var rows [][]string
-		var commands strings.Builder
-		for _, e := range j.ToRestore() {
-			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e)})
-			commands.WriteString(medium.Format(medium.Line, "    %s\n", byHand(e))) // Each command stays on a line, so that it can be copied.
+		for _, j := range found {
+			addJournal(page, j, operatorAction(ctx, c, j))
 		}
-		terminal.WriteTable(&text, terminal.Columns(out), []string{"SETTING", "WAS", "MAY BE NOW"}, rows)
-		text.WriteString("\nBy hand:\n\n" + commands.String())
-		terminal.Append(&text, "\n%s\n", operatorAction(ctx, c, j))
+		page.Printf("To restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", byHandPage)
+	})
+}
+
+// addJournal adds what is to be restored of a journal, and how.
+func addJournal(page *terminal.Page, j *tuning.Journal, next string) {
+	page.Printf("%s %s has changed Ceph cluster %s. Still to be restored:\n\n", nameOf(j), j.Sweep, j.FSID)
+	var rows [][]string
+	var commands strings.Builder
+	for _, e := range j.ToRestore() {
+		rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e)})
+		commands.WriteString(medium.Format(medium.Line, "    %s\n", byHand(e))) // Each command stays on a line, so that it can be copied.
 	}
-	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", byHandPage)
-	_, err := terminal.WriteString(out, text.String())
-	return err
+	page.Table([]string{"SETTING", "WAS", "MAY BE NOW"}, rows)
+	page.WriteString("\nBy hand:\n\n" + commands.String())
+	page.Printf("\n%s\n\n", next)
 }
 
 // ours lists the values that the journal's owner may have set.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/start"
@@ -34,7 +33,6 @@ func NewResumeCommand(connect object.Connect) *cobra.Command {
 	o := &change{}
 	return o.command(connect, &cobra.Command{
 		Use: "resume ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Resume a sweep or a benchmark that is suspended",
-		Long: help.Long("resume"), Example: help.Examples("resume"),
 	})
 }
 
@@ -43,7 +41,6 @@ func NewSuspendCommand(connect object.Connect, pace object.Pace) *cobra.Command 
 	o := &change{pace: pace, suspend: true}
 	cmd := &cobra.Command{
 		Use: "suspend ([cephtuningsweep/]NAME | cephbenchmark/NAME)", Short: "Suspend a sweep or a benchmark; a sweep restores everything",
-		Long: help.Long("suspend"), Example: help.Examples("suspend"),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is without limit")
@@ -58,10 +55,7 @@ func (o *change) command(connect object.Connect, cmd *cobra.Command) *cobra.Comm
 		if err != nil {
 			return err
 		}
-		kind, name, err := object.Parse(args)
 		switch {
-		case err != nil:
-			return err
 		case o.timeout < 0:
 			return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
 		case o.wait && (o.dryRun != start.NoDryRun || o.output != "table"):
@@ -69,7 +63,7 @@ func (o *change) command(connect object.Connect, cmd *cobra.Command) *cobra.Comm
 		}
 		ctx, stop := object.Bounded(cmd.Context(), o.timeout)
 		defer stop()
-		c, found, err := object.Open(ctx, connect, kind, name)
+		c, found, err := object.Open(ctx, connect, args)
 		if err != nil {
 			return err
 		}
@@ -134,29 +128,27 @@ func (o *change) patch(ctx context.Context, c client.Client, found client.Object
 // await prints the operator's messages until the object is suspended and restored, or has ended.
 func (o *change) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	subject, said := object.Subject(found), &news{out: out, last: "the operator has not seen it yet"}
-	var failed error
-	err := object.Await(ctx, c, found, o.pace, func(now client.Object) bool {
+	err := object.Await(ctx, c, found, o.pace, func(now client.Object) (bool, error) {
 		if now == nil {
-			failed = fmt.Errorf("%s was deleted", subject)
-			return true
+			return true, fmt.Errorf("%s was deleted", subject)
 		}
 		state := object.StateOf(now)
 		ready := state.Ready()
 		seen := state.ObservedGeneration == now.GetGeneration()
-		if state.Ended() && state.Failed() {
-			failed = fmt.Errorf("%s has failed meanwhile: %s", subject, ready.Message)
+		switch {
+		case seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Ended():
+			err := said.tell(cmp.Or(state.Restored().Message, ready.Message))
+			if err == nil && state.Ended() && state.Failed() {
+				err = fmt.Errorf("%s has failed meanwhile: %s", subject, ready.Message)
+			}
+			return true, err
+		case seen:
+			return false, said.tell(ready.Reason + ": " + ready.Message)
 		}
-		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Ended() {
-			said.tell(cmp.Or(state.Restored().Message, ready.Message))
-			return true
-		}
-		if seen {
-			said.tell(ready.Reason + ": " + ready.Message)
-		}
-		return said.failed != nil
+		return false, nil
 	})
 	if err != nil && ctx.Err() != nil {
 		return object.Unfinishedf(err, "%s is not suspended yet: %w; the operator continues; its last message: %s", subject, err, said.last)
 	}
-	return cmp.Or(err, said.failed, failed)
+	return err
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -32,8 +31,6 @@ func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "doctor",
 		Short:             "Check an installation: what is wrong, and how to fix it",
-		Long:              help.Long("doctor"),
-		Example:           help.Examples("doctor"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -61,7 +58,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 	if ctx.Err() != nil {
 		return fmt.Errorf("the cluster does not answer in time: %w", ctx.Err())
 	}
-	if err := write(out, e.findings, o.output); err != nil {
+	if err := terminal.Write(out, o.output, e.findings, func(page *terminal.Page) { addFindings(page, e.findings) }); err != nil {
 		return err
 	}
 	wrong := 0
@@ -154,28 +151,18 @@ func (e *examination) unreadable(topic, subject string, err error) {
 	e.found(topic, state, fmt.Sprintf("%s cannot be read: %v", subject, err), "")
 }
 
-func write(out io.Writer, findings []Finding, format string) error {
-	if format != "table" {
-		return terminal.WriteData(out, format, findings)
-	}
-	_, err := terminal.WriteString(out, table(findings))
-	return err
-}
-
-// table returns a line for each finding, followed by its fix.
-func table(findings []Finding) string {
+// addFindings adds a line for each finding, followed by its fix.
+func addFindings(page *terminal.Page, findings []Finding) {
 	widest := 0
 	for _, f := range findings {
 		widest = max(widest, len(f.About))
 	}
-	var out strings.Builder
 	for _, f := range findings {
-		terminal.Append(&out, "%-7s  %-*s  %s\n", f.State, widest, f.About, f.Text)
+		page.Printf("%-7s  %-*s  %s\n", f.State, widest, f.About, f.Text)
 		if f.Fix != "" {
 			for line := range strings.Lines(f.Fix) {
-				terminal.Append(&out, "%-7s  %-*s  → %s\n", "", widest, "", strings.TrimRight(line, "\n"))
+				page.Printf("%-7s  %-*s  → %s\n", "", widest, "", strings.TrimRight(line, "\n"))
 			}
 		}
 	}
-	return out.String()
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -47,8 +46,6 @@ func NewVersionCommand(connection Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Show the versions of program, operator, Kubernetes and Ceph",
-		Long:              help.Long("version"),
-		Example:           help.Examples("version"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -72,14 +69,10 @@ func (o *versionOptions) run(ctx context.Context, connection Cluster, out io.Wri
 	if !o.client {
 		unread = found.read(ctx, connection, o.operator)
 	}
-	if o.output != "table" {
-		return cmp.Or(terminal.WriteData(out, o.output, found), unread)
-	}
-	_, err := io.WriteString(out, found.table())
-	return cmp.Or(err, unread)
+	return cmp.Or(terminal.Write(out, o.output, found, found.show), unread)
 }
 
-func (v *versions) table() string {
+func (v *versions) show(page *terminal.Page) {
 	rows := [][]string{{"kubectl-cephtune", v.Client}}
 	if v.Kubernetes != "" {
 		rows = append(rows, []string{"Kubernetes", v.Kubernetes})
@@ -93,12 +86,10 @@ func (v *versions) table() string {
 	for _, c := range v.CephClusters {
 		rows = append(rows, []string{"Ceph of " + c.Namespace + "/" + c.Name, c.Version})
 	}
-	var out strings.Builder
-	terminal.WriteTable(&out, terminal.Narrow, []string{"PART", "VERSION"}, rows)
+	page.Table([]string{"PART", "VERSION"}, rows)
 	for _, gap := range v.Unknown {
-		terminal.Append(&out, "%s\n", gap)
+		page.Printf("%s\n", gap)
 	}
-	return out.String()
 }
 
 // versions holds the versions that were found.

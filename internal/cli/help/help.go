@@ -10,23 +10,15 @@ import (
 //go:embed *.txt
 var texts embed.FS
 
-// Long returns what the help of a command says about it.
-func Long(command string) string {
-	long, _ := read(command)
-	return long
-}
+// Text is the text of a command's help, without its flags.
+type Text struct{ Long, Examples string }
 
-// Examples returns the examples in the help of a command.
-func Examples(command string) string {
-	_, examples := read(command)
-	return examples
-}
-
-func read(command string) (long, examples string) {
-	text, err := texts.ReadFile(command + ".txt")
+// Of returns the text of a command.
+func Of(command string) (text Text) {
+	file, err := texts.ReadFile(command + ".txt")
 	if err != nil {
 		panic(err) // The tests make all commands.
 	}
-	long, examples, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n\n")
-	return long, examples
+	text.Long, text.Examples, _ = strings.Cut(strings.TrimSuffix(string(file), "\n"), "\n\nExamples:\n\n")
+	return text
 }

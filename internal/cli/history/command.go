@@ -10,7 +10,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/pipeline"
@@ -32,8 +31,6 @@ func NewCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "history [cephbenchmark/]NAME",
 		Short:             "Say since when a benchmark is slower, and what changed",
-		Long:              help.Long("history"),
-		Example:           help.Examples("history"),
 		ValidArgsFunction: object.CompleteBenchmarks(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			name, err := NameOf(args)
@@ -92,14 +89,12 @@ func (o *options) write(w io.Writer, b *v1alpha1.CephBenchmark, nights []history
 		return err
 	}
 	switch o.output {
-	case "table":
-		err = writeTable(w, all)
 	case "benchstat": // It judges by itself.
 		return pipeline.Benchstat(terminal.ForFile(w), measurements(b.Spec.Template.Phases, nights, metric))
 	case "junit":
 		err = pipeline.JUnit(terminal.ForFile(w), b.Namespace+"/"+b.Name, cases(all))
 	default:
-		err = terminal.WriteData(w, o.output, all)
+		err = terminal.Write(w, o.output, all, func(page *terminal.Page) { addTable(page, all) })
 	}
 	if err != nil {
 		return err

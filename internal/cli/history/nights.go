@@ -20,7 +20,7 @@ import (
 
 // Open reads a benchmark and its nights.
 func Open(ctx context.Context, connect object.Connect, name string) (*v1alpha1.CephBenchmark, []history.Night, error) {
-	c, found, err := object.Open(ctx, connect, object.Benchmark(), name)
+	c, found, err := object.OpenKind(ctx, connect, object.Benchmark(), name)
 	if err != nil {
 		return nil, nil, err
 	}

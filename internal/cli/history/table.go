@@ -2,8 +2,6 @@ package history
 
 import (
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/history"
@@ -12,8 +10,7 @@ import (
 // mostDifferences is how many differences of a change the table shows.
 const mostDifferences = 12
 
-func writeTable(w io.Writer, all []history.Series) error {
-	var out strings.Builder
+func addTable(page *terminal.Page, all []history.Series) {
 	rows := make([][]string, len(all))
 	for i, s := range all {
 		rows[i] = []string{string(s.Phase), string(s.Metric), fmt.Sprint(s.Nights), fmt.Sprintf("%.1f %%", 100*s.Noise), "no change"}
@@ -26,36 +23,34 @@ func writeTable(w io.Writer, all []history.Series) error {
 			rows[i][4] = s.Trends[len(s.Trends)-1].Text
 		}
 	}
-	terminal.WriteTable(&out, terminal.Columns(w), []string{"PHASE", "METRIC", "NIGHTS", "NOISE", "LATEST CHANGE"}, rows)
+	page.Table([]string{"PHASE", "METRIC", "NIGHTS", "NOISE", "LATEST CHANGE"}, rows)
 	for _, s := range all {
-		writeDetails(&out, s)
+		addDetails(page, s)
 	}
-	_, err := terminal.WriteString(w, out.String())
-	return err
 }
 
-// writeDetails writes all changes and trends of a series.
-func writeDetails(out *strings.Builder, s history.Series) {
+// addDetails adds all changes and trends of a series.
+func addDetails(page *terminal.Page, s history.Series) {
 	for _, t := range s.Trends {
-		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), t.Text)
+		page.Printf("\n%s %s: %s\n", string(s.Phase), string(s.Metric), t.Text)
 	}
 	for _, c := range s.Changes {
-		terminal.Append(out, "\n%s %s: %s\n", string(s.Phase), string(s.Metric), c.Text)
-		terminal.Append(out, "  The first such night is one of %s to %s (90 %%).\n", s.Date(c.First), s.Date(c.Last))
+		page.Printf("\n%s %s: %s\n", string(s.Phase), string(s.Metric), c.Text)
+		page.Printf("  The first such night is one of %s to %s (90 %%).\n", s.Date(c.First), s.Date(c.Last))
 		if len(c.Differences) == 0 {
-			terminal.Append(out, "  Nothing that is recorded differs between the environments before and after.\n")
+			page.Printf("  Nothing that is recorded differs between the environments before and after.\n")
 			continue
 		}
-		terminal.Append(out, "  What differs since then, which need not be the cause:\n")
+		page.Printf("  What differs since then, which need not be the cause:\n")
 		for i, line := range c.Differences {
 			if i == mostDifferences {
-				terminal.Append(out, "  - and %d more: see -o yaml\n", len(c.Differences)-i)
+				page.Printf("  - and %d more: see -o yaml\n", len(c.Differences)-i)
 				break
 			}
-			terminal.Append(out, "  - %s\n", line)
+			page.Printf("  - %s\n", line)
 		}
 	}
 	if s.Others > 0 {
-		terminal.Append(out, "\n%s: %d nights with another workload do not count.\n", string(s.Phase), s.Others)
+		page.Printf("\n%s: %d nights with another workload do not count.\n", string(s.Phase), s.Others)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -46,8 +44,6 @@ func NewCommand(connect object.Connect, now func() time.Time) *cobra.Command {
 		Use:       "list [benchmarks | sweeps]",
 		Aliases:   []string{"ls"},
 		Short:     "List benchmarks and sweeps, and their outcomes",
-		Long:      help.Long("list"),
-		Example:   help.Examples("list"),
 		ValidArgs: []string{"benchmarks", "sweeps"},
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
@@ -107,11 +103,10 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		_, err = fmt.Fprintf(errOut, "Nothing was found in %s.\n", where)
 		return err
 	}
-	var text strings.Builder
+	page := terminal.NewPage(out)
 	header, rows := withoutIdle(o.header(), o.rows(objects, now))
-	terminal.WriteTable(&text, terminal.Columns(out), header, rows)
-	_, err = terminal.WriteString(out, text.String())
-	return err
+	page.Table(header, rows)
+	return page.Print()
 }
 
 // find returns the objects, sorted by namespace, kind and name.

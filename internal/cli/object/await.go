@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
@@ -61,32 +62,33 @@ func Unfinishedf(reason error, format string, args ...any) error {
 	return exit.UnexpectedErrorf(format, args...)
 }
 
-// Await polls an object until the function look returns true. If no object with the name and UID of o
+// Await polls an object until the function look returns true or an error. If no object with the name and UID of o
 // exists, it calls look(nil). It returns the errors Forbidden and Unauthorized at once. After any other error,
 // it tries again, unless no request has succeeded for pace.Deadline. If the context ends, it returns
 // [ErrTimeout] or [ErrInterrupted].
-func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
+func Await(ctx context.Context, reader client.Reader, o client.Object, pace Pace, look func(client.Object) (bool, error)) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()
-	for {
+	return Poll(ctx, pace, func() (bool, error) {
 		now, err := Same(ctx, reader, kind, key, uid)
 		switch {
-		case ctx.Err() != nil:
-			return Early(ctx)
 		case err == nil:
 			answered = time.Now()
-			if look(now) {
-				return nil
-			}
-		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || time.Since(answered) > pace.Deadline:
-			return fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
+			return look(now)
+		case ctx.Err() == nil && (apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || time.Since(answered) > pace.Deadline):
+			return false, fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
 		}
-		select {
-		case <-ctx.Done():
-			return Early(ctx)
-		case <-time.After(pace.Every):
-		}
+		return false, nil
+	})
+}
+
+// Poll calls a function until it returns true or an error. If the context ends, Poll returns [ErrTimeout] or [ErrInterrupted].
+func Poll(ctx context.Context, pace Pace, look func() (bool, error)) error {
+	err := wait.PollUntilContextCancel(ctx, pace.Every, true, func(context.Context) (bool, error) { return look() })
+	if ctx.Err() != nil {
+		return Early(ctx)
 	}
+	return err
 }
 
 // Same reads the object with a UID. It returns nil if the object no longer exists, or if another one has its name.

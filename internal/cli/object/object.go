@@ -5,7 +5,6 @@ package object
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,8 +61,8 @@ func KindOf(word string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Parse parses arguments of the form TYPE/NAME, TYPE NAME, or NAME. For a NAME alone, the kind is empty: [Get] and
-// [KindNamed] then look among both kinds.
+// Parse parses arguments of the form TYPE/NAME, TYPE NAME, or NAME. For a NAME alone, the kind is empty: [Get] then
+// looks among both kinds.
 func Parse(args []string) (Kind, string, error) {
 	switch {
 	case len(args) == 1 && args[0] != "" && !strings.Contains(args[0], "/"):
@@ -88,52 +87,46 @@ func choose(word, name string) (Kind, string, error) {
 	return kind, name, nil
 }
 
-// KindNamed returns the kind of the object that has a name. It fails if neither a sweep nor a benchmark has
-// that name, or if both have it.
-func KindNamed(ctx context.Context, reader client.Reader, key client.ObjectKey) (Kind, error) {
-	var found []Kind
-	for _, kind := range Kinds() {
-		switch err := reader.Get(ctx, key, kind.New()); {
+// Get reads an object. If the kind is empty, it looks among both kinds, and fails if each has an object of that name. If the
+// object or its kind does not exist, the error says what to do.
+func Get(ctx context.Context, reader client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
+	kinds := []Kind{kind}
+	if kind.New == nil {
+		kinds = Kinds()
+	}
+	var found []client.Object
+	for _, k := range kinds {
+		o := k.New()
+		switch err := reader.Get(ctx, key, o); {
 		case meta.IsNoMatchError(err):
-			return Kind{}, Unknown(kind)
+			return nil, Unknown(k)
 		case err == nil:
-			found = append(found, kind)
+			found = append(found, o)
 		case !apierrors.IsNotFound(err):
-			return Kind{}, fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
+			return nil, fmt.Errorf("reading %s %s: %w", k.Name, key, err)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return Kind{}, errors.New(Missing(Kind{}, key))
+		name := cmp.Or(kind.Name, Sweep().Name+" or "+Benchmark().Name)
+		return nil, fmt.Errorf("there is no %s %s in namespace %s: \"kubectl cephtune list -n %[3]s\" shows what is there; choose another namespace with -n", name, key.Name, key.Namespace)
 	case 1:
 		return found[0], nil
 	}
-	return Kind{}, fmt.Errorf("a sweep and a benchmark have the name %s in namespace %s: write cephtuningsweep/%[1]s or cephbenchmark/%[1]s", key.Name, key.Namespace)
+	return nil, fmt.Errorf("a sweep and a benchmark have the name %s in namespace %s: write cephtuningsweep/%[1]s or cephbenchmark/%[1]s", key.Name, key.Namespace)
 }
 
-// Get reads an object. The kind may be empty, see [KindNamed]. If the object or its kind does not exist, the error
-// says what to do.
-func Get(ctx context.Context, reader client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
-	if kind.New == nil {
-		var err error
-		if kind, err = KindNamed(ctx, reader, key); err != nil {
-			return nil, err
-		}
+// Open connects, and reads the object of the chosen namespace that arguments name, see [Parse].
+func Open(ctx context.Context, connect Connect, args []string) (client.WithWatch, client.Object, error) {
+	kind, name, err := Parse(args)
+	if err != nil {
+		return nil, nil, err
 	}
-	o := kind.New()
-	switch err := reader.Get(ctx, key, o); {
-	case meta.IsNoMatchError(err):
-		return nil, Unknown(kind)
-	case apierrors.IsNotFound(err):
-		return nil, errors.New(Missing(kind, key))
-	case err != nil:
-		return nil, fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
-	}
-	return o, nil
+	return OpenKind(ctx, connect, kind, name)
 }
 
-// Open connects, and reads an object of the chosen namespace. The kind may be empty, see [KindNamed].
-func Open(ctx context.Context, connect Connect, kind Kind, name string) (client.WithWatch, client.Object, error) {
+// OpenKind connects, and reads an object of the chosen namespace. The kind may be empty, see [Get].
+func OpenKind(ctx context.Context, connect Connect, kind Kind, name string) (client.WithWatch, client.Object, error) {
 	c, namespace, err := connect()
 	if err != nil {
 		return nil, nil, err
@@ -145,12 +138,6 @@ func Open(ctx context.Context, connect Connect, kind Kind, name string) (client.
 // Subject returns the kind, the namespace and the name of an object, for messages.
 func Subject(o client.Object) string {
 	return StateOf(o).Kind.Name + " " + client.ObjectKeyFromObject(o).String()
-}
-
-// Missing returns a message that an object does not exist, and what to do. An empty kind stands for both.
-func Missing(kind Kind, key client.ObjectKey) string {
-	name := cmp.Or(kind.Name, Sweep().Name+" or "+Benchmark().Name)
-	return fmt.Sprintf("there is no %s %s in namespace %s: \"kubectl cephtune list -n %[3]s\" shows what is there; choose another namespace with -n", name, key.Name, key.Namespace)
 }
 
 // Unknown returns the error for a kind that the cluster does not have.
@@ -209,6 +196,12 @@ func resultOf(progress *v1alpha1.Progress, headline string) string {
 
 // Ready returns the condition Ready; empty if the operator has not set it yet.
 func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionReady) }
+
+// Now says what the operator does, in its own words.
+func (s State) Now() string {
+	ready := s.Ready()
+	return cmp.Or(ready.Reason, "Unknown") + ": " + cmp.Or(ready.Message, "the operator has not seen it")
+}
 
 // Restored returns the condition Restored; empty for a benchmark, and for a sweep that has changed no
 // setting.

@@ -50,7 +50,7 @@ func TestNamesAreCompleted(t *testing.T) {
 	}
 }
 
-func TestKindNamed(t *testing.T) {
+func TestANameAlone(t *testing.T) {
 	sweep, benchmark := clitest.Sweep(t, "pg_num"), clitest.Benchmark(t, "lab")
 	twin := benchmark.DeepCopy()
 	for name, o := range map[string]client.Object{"pg-num": sweep, "nightly": benchmark} {
@@ -69,7 +69,8 @@ func TestKindNamed(t *testing.T) {
 		"both":        {[]client.Object{sweep, twin}, "pg-num", "", "write cephtuningsweep/pg-num or cephbenchmark/pg-num"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kind, err := object.KindNamed(t.Context(), clitest.Holding(t, c.objects...), client.ObjectKey{Namespace: clitest.Namespace, Name: c.named})
+			found, err := object.Get(t.Context(), clitest.Holding(t, c.objects...), object.Kind{}, client.ObjectKey{Namespace: clitest.Namespace, Name: c.named})
+			kind := object.StateOf(found).Kind
 			if kind.Name != c.want || (err == nil) != (c.message == "") || err != nil && !strings.Contains(err.Error(), c.message) {
 				t.Errorf("got %q, %v", kind.Name, err)
 			}

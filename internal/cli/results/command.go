@@ -4,7 +4,6 @@
 package results
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/pipeline"
@@ -25,8 +23,6 @@ import (
 )
 
 type options struct {
-	kind   object.Kind
-	name   string
 	runID  string
 	run    int32
 	series string
@@ -37,21 +33,15 @@ type options struct {
 func NewCommand(connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:     "results [cephbenchmark/ | cephsweep/]NAME",
-		Short:   "Show what a benchmark or a sweep measured",
-		Long:    help.Long("results"),
-		Example: help.Examples("results"),
+		Use:   "results [cephbenchmark/ | cephsweep/]NAME",
+		Short: "Show what a benchmark or a sweep measured",
 
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			var err error
-			if o.kind, o.name, err = object.Parse(args); err != nil {
-				return err
-			}
 			if err := o.check(cmd.Flags().Changed("run"), cmd.Flags().Changed("output")); err != nil {
 				return err
 			}
-			return o.show(ctx, connect, cmd.OutOrStdout())
+			return o.show(ctx, connect, args, cmd.OutOrStdout())
 		}),
 	}
 	flags := cmd.Flags()
@@ -74,8 +64,8 @@ func (o *options) check(hasRun, hasOutput bool) error {
 	return nil
 }
 
-func (o *options) show(ctx context.Context, connect object.Connect, w io.Writer) error {
-	reader, found, err := object.Open(ctx, connect, o.kind, o.name)
+func (o *options) show(ctx context.Context, connect object.Connect, args []string, w io.Writer) error {
+	reader, found, err := object.Open(ctx, connect, args)
 	if err != nil {
 		return err
 	}
@@ -123,10 +113,9 @@ func (o *options) showDiagnosis(ctx context.Context, reader client.Reader, b *v1
 			b.Status.Diagnosis, b.Status.Summary = &f.runs[0].Diagnosis.Result, diagnosis.Summary(f.runs[0].Diagnosis.Result)
 		}
 	}
-	ready := object.StateOf(b).Ready()
 	switch {
 	case b.Status.Diagnosis == nil:
-		return fmt.Errorf("diagnosis %s has no findings yet: %s: %s", b.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
+		return fmt.Errorf("diagnosis %s has no findings yet: %s", b.Name, object.StateOf(b).Now())
 	case o.output == "json" || o.output == "yaml":
 		return terminal.WriteData(w, o.output, b.Status.Diagnosis)
 	}
@@ -138,9 +127,8 @@ func (o *options) showSweep(s *v1alpha1.CephTuningSweep, w io.Writer) error {
 	if o.run > 0 || o.runID != "" || o.series != "" || o.output == "benchstat" || o.output == "junit" {
 		return exit.UsageErrorf("--run, --run-id, --series and -o benchstat or junit are for a benchmark, but %s is a sweep: \"kubectl cephtune list -n %s\" shows its benchmarks", s.Name, s.Namespace)
 	}
-	ready := object.StateOf(s).Ready()
-	if len(s.Status.Configurations) == 0 && ready.Reason != v1alpha1.ReasonPlanned {
-		return fmt.Errorf("sweep %s has no results yet: %s: %s", s.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
+	if state := object.StateOf(s); len(s.Status.Configurations) == 0 && state.Ready().Reason != v1alpha1.ReasonPlanned {
+		return fmt.Errorf("sweep %s has no results yet: %s", s.Name, state.Now())
 	}
 	switch o.output {
 	case "json", "yaml":

@@ -97,15 +97,11 @@ func intervals(s *result.Series) [][]string {
 	}
 	rows := make([][]string, s.Len())
 	for i := range rows {
-		rows[i] = []string{figure.Exact(s.StartSeconds[i]), figure.Exact(s.EndSeconds[i])}
-		for _, column := range [][]float64{s.OperationsPerSecond, s.BytesPerSecond} {
-			rows[i] = append(rows[i], cell(column, i))
-		}
 		latency := cell(s.MeanLatencySeconds, i)
 		if s.Stalled(i) {
 			latency = "" // An interval without operations has no latency.
 		}
-		rows[i] = append(rows[i], latency)
+		rows[i] = []string{figure.Exact(s.StartSeconds[i]), figure.Exact(s.EndSeconds[i]), cell(s.OperationsPerSecond, i), cell(s.BytesPerSecond, i), latency}
 	}
 	return rows
 }

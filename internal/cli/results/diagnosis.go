@@ -2,7 +2,6 @@ package results
 
 import (
 	"io"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -11,28 +10,27 @@ import (
 
 // WriteDiagnosis shows the findings of a diagnosis.
 func WriteDiagnosis(w io.Writer, b *v1alpha1.CephBenchmark) error {
-	var out strings.Builder
-	terminal.Append(&out, "%s\n", b.Status.Summary)
+	page := terminal.NewPage(w)
+	page.Printf("%s\n", b.Status.Summary)
 	for _, f := range b.Status.Diagnosis.Findings {
-		terminal.Append(&out, "\n%s: %s\n%s\n", string(f.Confidence), f.Code, f.Message)
+		page.Printf("\n%s: %s\n%s\n", string(f.Confidence), f.Code, f.Message)
 		for _, e := range f.Evidence {
-			terminal.Append(&out, "  - %s\n", e)
+			page.Printf("  - %s\n", e)
 		}
 		if f.Remedy != "" {
-			terminal.Append(&out, "Remedy: %s\n", f.Remedy)
+			page.Printf("Remedy: %s\n", f.Remedy)
 		}
 	}
 	tables, sentences := report.LayerTables(b.Status.Diagnosis)
 	for i, sentence := range sentences {
-		terminal.Append(&out, "\n%s\n", sentence)
+		page.Printf("\n%s\n", sentence)
 		if len(tables[i].Rows) > 0 {
-			terminal.WriteTable(&out, terminal.Narrow, tables[i].Header, tables[i].Rows)
+			page.Table(tables[i].Header, tables[i].Rows)
 		}
 	}
-	out.WriteString("\nNot checked:\n")
+	page.WriteString("\nNot checked:\n")
 	for _, u := range b.Status.Diagnosis.Unchecked {
-		terminal.Append(&out, "  - %s\n", u)
+		page.Printf("  - %s\n", u)
 	}
-	_, err := terminal.WriteString(w, out.String())
-	return err
+	return page.Print()
 }

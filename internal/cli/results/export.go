@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
@@ -23,15 +22,9 @@ func NewExportCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "export ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
 		Short:             "Write a sweep, or a benchmark with its results, into a file",
-		Long:              help.Long("export"),
-		Example:           help.Examples("export"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			kind, name, err := object.Parse(args)
-			if err != nil {
-				return err
-			}
-			text, err := documents(ctx, connect, kind, name)
+			text, err := documents(ctx, connect, args)
 			if err != nil {
 				return err
 			}
@@ -46,8 +39,8 @@ func NewExportCommand(connect object.Connect) *cobra.Command {
 }
 
 // documents returns the object, and the objects with its results, as YAML documents.
-func documents(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
-	c, found, err := object.Open(ctx, connect, kind, name)
+func documents(ctx context.Context, connect object.Connect, args []string) ([]byte, error) {
+	c, found, err := object.Open(ctx, connect, args)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 		labels[archive.LabelRunID] = runID
 	}
 	maps, err := listMaps(ctx, reader, benchmark, labels)
-	return latestExecution(maps), err
+	return LatestExecution(maps), err
 }
 
 // KeptExecutions returns the ConfigMaps with the runs of all executions that are kept.
@@ -190,7 +190,8 @@ func controlled(ctx context.Context, reader client.Reader, owner client.Object, 
 	return all, nil
 }
 
-func latestExecution(maps []corev1.ConfigMap) []corev1.ConfigMap {
+// LatestExecution returns those of the ConfigMaps that are of the latest execution.
+func LatestExecution(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	if len(maps) == 0 {
 		return nil
 	}

@@ -1,10 +1,12 @@
 package results
 
 import (
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 )
 
@@ -13,9 +15,9 @@ func TestResultsShowOutages(t *testing.T) {
 		SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToClean: "20", DegradedObjectSeconds: "14700",
 		Windows: []archive.OutageWindow{{Name: archive.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP50: "0.002", LatencyP99: "0.012", StalledSeconds: 1}},
 	}}}}
-	var out strings.Builder
+	out := terminal.NewPage(io.Discard)
 	for _, table := range report.OutageTables([]*archive.Run{{Number: 1, Phases: []archive.Phase{{Name: "outage"}}}, run}) {
-		writeReported(&out, 120, table)
+		writeReported(out, table)
 	}
 	words := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{"2 2s 20s 14700", "2 90s 12s", "2 Recovery 20 275 IOPS 2ms 12ms 1"} {

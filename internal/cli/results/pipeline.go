@@ -41,18 +41,17 @@ func measurements(runs []*archive.Run) []pipeline.Measurement {
 // case as green, and a gate must not open without an answer.
 func writeGate(w io.Writer, b *v1alpha1.CephBenchmark) error {
 	state := object.StateOf(b)
-	ready := state.Ready()
 	switch {
 	case len(b.Spec.Expectations) == 0:
 		return exit.UsageErrorf("-o junit has a case for each expectation, but %s has none", b.Name)
 	case !state.Ended():
-		return fmt.Errorf("benchmark %s has not ended: %s: %s", b.Name, cmp.Or(ready.Reason, "Unknown"), cmp.Or(ready.Message, "the operator has not seen it"))
+		return fmt.Errorf("benchmark %s has not ended: %s", b.Name, state.Now())
 	case schedule.Edited(b): // Otherwise an old outcome might pass a new limit.
 		return fmt.Errorf("benchmark %s was edited after its latest execution began, so its expectations may be newer than the outcomes: wait for the next execution", b.Name)
 	}
 	var cases []pipeline.Case
 	for i, e := range b.Spec.Expectations {
-		c := pipeline.Case{Name: report.FigureName(e.MetricReference) + " " + report.Limit(e), State: pipeline.Error, Message: cmp.Or(b.Status.Summary, ready.Message)}
+		c := pipeline.Case{Name: report.FigureName(e.MetricReference) + " " + report.Limit(e), State: pipeline.Error, Message: cmp.Or(b.Status.Summary, state.Ready().Message)}
 		if i < len(b.Status.Expectations) {
 			r := b.Status.Expectations[i]
 			c.Message, c.Text = fmt.Sprintf("%s: %s", r.Outcome, cmp.Or(figure.HumanDecimal(r.Metric, r.Value), "no figure")), b.Status.Summary

@@ -13,7 +13,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -34,13 +33,8 @@ func NewReportCommand(connect object.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "report ([cephtuningsweep/]NAME | cephbenchmark/NAME | -f FILE)",
 		Short:             "Make a report of a sweep or a benchmark: HTML, Markdown or CSV",
-		Long:              help.Long("report"),
-		Example:           help.Examples("report"),
 		ValidArgsFunction: object.Complete(connect, 1),
 		RunE: kube.Briefly(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := o.check(args); err != nil {
-				return err
-			}
 			if err := o.choose(cmd.Flags().Changed("output")); err != nil {
 				return err
 			}
@@ -62,17 +56,6 @@ func NewReportCommand(connect object.Connect) *cobra.Command {
 }
 
 func reportOutputs() []string { return []string{"html", "markdown", "csv"} }
-
-func (o *reporting) check(args []string) error {
-	switch {
-	case o.file != "" && len(args) > 0:
-		return exit.UsageErrorf("-f names a file and %q an object: remove one of them", args[0])
-	case o.file != "":
-		return nil
-	}
-	_, _, err := object.Parse(args)
-	return err
-}
 
 // choose sets the format to that of the name after --to, unless -o names one. It refuses two formats.
 func (o *reporting) choose(named bool) error {
@@ -102,25 +85,18 @@ func (o *reporting) make(ctx context.Context, connect object.Connect, args []str
 	if err != nil {
 		return nil, err
 	}
-	switch o.output {
-	case "markdown":
-		return made.Markdown(), nil
-	case "csv":
-		return made.CSV()
-	}
-	return made.HTML()
+	return made.In(o.output)
 }
 
 // open reads the object, and returns a reader of its results.
 func (o *reporting) open(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) (client.Reader, client.Object, error) {
-	if o.file != "" {
+	switch {
+	case o.file != "" && len(args) > 0:
+		return nil, nil, exit.UsageErrorf("-f names a file and %q an object: remove one of them", args[0])
+	case o.file != "":
 		return manifest.Open(o.file, stdin)
 	}
-	kind, name, err := object.Parse(args)
-	if err != nil {
-		return nil, nil, err
-	}
-	return object.Open(ctx, connect, kind, name)
+	return object.Open(ctx, connect, args)
 }
 
 // documentOf makes a report, for a benchmark from the full results of its runs, and for a sweep from its benchmarks and

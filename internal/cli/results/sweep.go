@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,21 +25,23 @@ func WriteSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	if err != nil {
 		ledger = nil // Another version wrote the ledger, but the rest can be read.
 	}
-	var out strings.Builder
-	writeGoing(&out, s)
-	writeSweepHead(&out, s, ledger)
-	writePlan(&out, terminal.Columns(w), s)
-	writeConfigurations(&out, terminal.Columns(w), s)
-	writeSessions(&out, terminal.Columns(w), s)
-	if text := report.NoiseText(s.Status.Noise); text != "" {
-		terminal.Append(&out, "\n%s\n", text)
+	page := terminal.NewPage(w)
+	writeGoing(page, s)
+	writeSweepHead(page, s, ledger)
+	if hasPlan(s) {
+		page.WriteString("\n")
 	}
-	writeConstraints(&out, terminal.Columns(w), s)
-	terminal.Append(&out, "\n%s\n", report.Restored(s))
-	writePatches(&out, s)
-	writeNext(&out, s, ledger)
-	_, err = terminal.WriteString(w, out.String())
-	return err
+	writePlan(page, s)
+	writeConfigurations(page, s)
+	writeSessions(page, s)
+	if text := report.NoiseText(s.Status.Noise); text != "" {
+		page.Printf("\n%s\n", text)
+	}
+	writeConstraints(page, s)
+	page.Printf("\n%s\n", report.Restored(s))
+	writePatches(page, s)
+	writeNext(page, s, ledger)
+	return page.Print()
 }
 
 // WritePlan writes the plan of a sweep with mode Plan. It writes nothing if status has no plan.
@@ -49,39 +50,38 @@ func WritePlan(o client.Object, w io.Writer) error {
 	if !ok {
 		return fmt.Errorf("got a %T", o)
 	}
-	var out strings.Builder
-	writePlan(&out, terminal.Columns(w), s)
-	_, err := terminal.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
-	return err
+	page := terminal.NewPage(w)
+	writePlan(page, s)
+	return page.Print()
 }
 
-func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+func writeSweepHead(page *terminal.Page, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	status, verdict := s.Status, string(s.Status.Verdict)
-	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
-		terminal.Append(out, "%s: %s\n", stalled.Reason, stalled.Message)
+	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil && isTrue(s, v1alpha1.ConditionStalled) {
+		page.Printf("%s: %s\n", stalled.Reason, stalled.Message)
 		verdict = ""
 	}
 	answer, why, _ := strings.Cut(status.Summary, "\n")
 	if answer = strings.Trim(verdict+": "+answer, ": "); answer != "" {
-		terminal.Append(out, "%s\n", answer)
+		page.Printf("%s\n", answer)
 	}
-	terminal.Append(out, "%s/%s, run ID %s", s.Namespace, s.Name, schedule.RunID(s))
+	page.Printf("%s/%s, run ID %s", s.Namespace, s.Name, schedule.RunID(s))
 	if status.StartTime != nil && status.CompletionTime != nil {
-		terminal.Append(out, ", after %s", figure.Time(status.CompletionTime.Sub(status.StartTime.Time)))
+		page.Printf(", after %s", figure.Time(status.CompletionTime.Sub(status.StartTime.Time)))
 	}
-	out.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
+	page.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
 	if why != "" {
-		out.WriteString(medium.Lines(why) + "\n")
+		page.WriteString(medium.Lines(why) + "\n")
 	}
 }
 
 // writeGoing says what a sweep that has not ended does, because all its figures may still change.
-func writeGoing(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+func writeGoing(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 	if s.Status.Progress == nil || ready == nil || !isTrue(s, v1alpha1.ConditionReconciling) {
 		return
 	}
-	terminal.Append(out, "Not ended: %s%s. Everything below may still change.\n", ready.Reason, prefixed(", ", s.Status.Progress.Summary))
+	page.Printf("Not ended: %s%s. Everything below may still change.\n", ready.Reason, prefixed(", ", s.Status.Progress.Summary))
 }
 
 func prefixed(prefix, text string) string {
@@ -98,115 +98,113 @@ func isTrue(s *v1alpha1.CephTuningSweep, kind string) bool {
 	return meta.IsStatusConditionTrue(s.Status.Conditions, kind)
 }
 
+// hasPlan reports whether a sweep has mode Plan, and a plan.
+func hasPlan(s *v1alpha1.CephTuningSweep) bool {
+	return s.Status.Plan != nil && s.Spec.Mode == v1alpha1.SweepModePlan
+}
+
 // writePlan writes the plan of a sweep with mode Plan.
-func writePlan(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
-	plan := s.Status.Plan
-	if plan == nil || s.Spec.Mode != v1alpha1.SweepModePlan {
+func writePlan(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
+	if !hasPlan(s) {
 		return
 	}
-	out.WriteString("\n")
-	terminal.WriteTable(out, columns, []string{"THE PLAN", ""}, report.PlanRows(s))
-	for _, refusal := range plan.Refusals {
-		terminal.Append(out, "Refused: %s\n", refusal)
+	page.Table([]string{"THE PLAN", ""}, report.PlanRows(s))
+	for _, refusal := range s.Status.Plan.Refusals {
+		page.Printf("Refused: %s\n", refusal)
 	}
-	writeNotes(out, s)
+	writeNotes(page, s)
 }
 
 // writeNotes writes the warnings about the meaning of the sweep's figures, each on a line.
-func writeNotes(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+func writeNotes(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	for _, note := range sweepspec.Notes(&s.Spec) {
-		out.WriteString(note + "\n")
+		page.WriteString(note + "\n")
 	}
 }
 
 // writeConfigurations writes the table of configurations. The ratio is not the figure of its row divided by
 // the baseline's figure: it compares runs or windows within blocks.
-func writeConfigurations(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
+func writeConfigurations(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	if len(s.Status.Configurations) == 0 {
 		return
 	}
-	objective, typical := s.Spec.Objective, sweepspec.Typical(s)
-	var rows [][]string
-	for _, c := range s.Status.Configurations {
-		rows = append(rows, []string{
-			c.Name, strconv.Itoa(int(c.Runs)), typical[int(c.Index)],
-			report.Ratio(c.Ratio), report.Interval(c.Low, c.High, report.Ratio), string(c.Verdict) + prefixed(": ", c.Reason),
-		})
+	table := report.Configurations(s)
+	reason := len(table.Header) - 1
+	table.Header = table.Header[:reason]
+	for i, row := range table.Rows {
+		row[reason-1] += prefixed(": ", row[reason])
+		table.Rows[i] = row[:reason]
 	}
-	out.WriteString("\n")
-	terminal.WriteTable(out, columns, []string{"CONFIGURATION", "TRIALS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO", "INTERVAL", "VERDICT"}, rows)
-	if len(typical) > 0 {
-		out.WriteString(sweepspec.TypicalNote(s) + "\n")
+	page.WriteString("\n")
+	writeReported(page, table)
+	if len(sweepspec.Typical(s)) > 0 {
+		page.WriteString(sweepspec.TypicalNote(s) + "\n")
 	}
-	writeNotes(out, s)
+	writeNotes(page, s)
 }
 
 // writeSessions writes the trials of a sweep that switches settings under a load.
-func writeSessions(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
-	header, rows := report.ComparisonRows(s)
-	if len(rows) == 0 {
+func writeSessions(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
+	table := report.Comparisons(s)
+	if table == nil {
 		return
 	}
-	out.WriteString("\n")
-	writeReported(out, columns, &report.Table{Header: header, Rows: rows})
+	page.WriteString("\n")
+	writeReported(page, table)
 	if scope := report.ScopeOf(s); scope != "" {
-		terminal.Append(out, "The verdict holds for %s.\n", scope)
+		page.Printf("The verdict holds for %s.\n", scope)
 	}
 }
 
 // writeReported writes a table of the report.
-func writeReported(out *strings.Builder, columns int, t *report.Table) {
+func writeReported(page *terminal.Page, t *report.Table) {
 	header := make([]string, len(t.Header))
 	for i, name := range t.Header {
 		header[i] = strings.ToUpper(name)
 	}
-	terminal.WriteTable(out, columns, header, t.Rows)
+	page.Table(header, t.Rows)
 }
 
-func writeConstraints(out *strings.Builder, columns int, s *v1alpha1.CephTuningSweep) {
+func writeConstraints(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	if len(s.Status.Constraints) == 0 {
 		return
 	}
-	terminal.Append(out, "\nConstraints, for %s:\n", report.Leader(s))
-	writeReported(out, columns, report.Constraints(s))
+	page.Printf("\nConstraints, for %s:\n", report.Leader(s))
+	writeReported(page, report.Constraints(s))
 }
 
-func writePatches(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+func writePatches(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	if len(s.Status.Patches) == 0 && s.Status.Verdict == v1alpha1.VerdictSuperior {
-		writeRepetition(out, s)
+		writeRepetition(page, s)
 	}
 	for _, p := range s.Status.Patches {
-		if p.Name == "" {
-			terminal.Append(out, "\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
-		} else {
-			terminal.Append(out, "\nThe winner, for Git: merge this into %s %s/%s.\n\n", p.Kind, p.Namespace, p.Name)
-		}
+		page.Printf("\nThe winner, for Git: merge this into %s.\n\n", report.Patched(p))
 		for line := range strings.Lines(p.Merge) {
-			terminal.Append(out, "    %s\n", strings.TrimRight(line, "\n"))
+			page.Printf("    %s\n", strings.TrimRight(line, "\n"))
 		}
 	}
 }
 
 // writeRepetition says how to get a verdict of a scope that has a patch.
-func writeRepetition(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+func writeRepetition(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	switch {
 	case s.Status.Scope == v1alpha1.ScopeWindows && sweepspec.Aims(&s.Spec):
-		out.WriteString("\nThe verdict speaks of one session. To see whether it holds for others, run the sweep again without --quick, or with a new runID,\n" +
+		page.WriteString("\nThe verdict speaks of one session. To see whether it holds for others, run the sweep again without --quick, or with a new runID,\n" +
 			"strategy.interleaved.sessions 6 and strategy.design Auto.\n")
 	case s.Status.Scope == v1alpha1.ScopeWindows:
-		fmt.Fprintf(out, "\nThere is no patch for Git: the verdict speaks of switched windows. Measure long windows on several pools:\n\n"+
+		page.Printf("\nThere is no patch for Git: the verdict speaks of switched windows. Measure long windows on several pools:\n\n"+
 			"    kubectl -n %s patch cephsweep %s --type merge -p '{\"spec\":{\"runID\":\"repeat\",\"strategy\":{\"interleaved\":{\"sessions\":6,\"pairs\":null}}}}'\n", s.Namespace, s.Name)
 	case s.Status.Scope == v1alpha1.ScopePool && s.Spec.Template.Target.ScratchPool == nil:
-		out.WriteString("\nThere is no patch for Git: the verdict speaks of one pool, in one hour. Repeat the sweep with target.scratchPool, or with strategy.interleaved.daily, and a new runID.\n")
+		page.WriteString("\nThere is no patch for Git: the verdict speaks of one pool, in one hour. Repeat the sweep with target.scratchPool, or with strategy.interleaved.daily, and a new runID.\n")
 	}
 }
 
 // writeNext names commands and pages with more details. A command has a line of its own, so that it can be copied.
-func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
+func writeNext(page *terminal.Page, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	next := func(purpose, format string, args ...any) {
-		terminal.Append(out, "    %s\n        %s\n", fmt.Sprintf(format, args...), purpose)
+		page.Printf("    %s\n        %s\n", fmt.Sprintf(format, args...), purpose)
 	}
-	out.WriteString("\nNext:\n")
+	page.WriteString("\nNext:\n")
 	if run := runToShow(s, ledger); run > 0 {
 		next(fmt.Sprintf("what trial %d measured", run), "kubectl cephtune results %s -n %s", trial.NameOf(s, run), s.Namespace)
 	}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -21,9 +23,9 @@ func TestTheLastFailedRunThatIsKept(t *testing.T) {
 			t.Errorf("of the last %d trials: trial %d, want %d", limit, got, want)
 		}
 	}
-	var out strings.Builder
+	out := terminal.NewPage(io.Discard)
 	s.Spec.HistoryLimit = 50
-	writeNext(&out, s, ledger)
+	writeNext(out, s, ledger)
 	if want := "describe cephbench " + sweepspec.ChildName(s, 2); !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "why trial 2 failed") {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}

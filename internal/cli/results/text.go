@@ -16,48 +16,42 @@ import (
 )
 
 func writeTable(w io.Writer, f *findings) error {
-	var out strings.Builder
-	writeHead(&out, f)
-	writeRuns(&out, terminal.Columns(w), f.runs)
+	page := terminal.NewPage(w)
+	writeHead(page, f)
+	writeRuns(page, f.runs)
 	header, rows, err := figureRows(f.runs)
 	if err != nil {
 		return err
 	}
 	if len(rows) > 0 {
-		out.WriteString("\n")
-		single := len(f.runs) > 1 && !terminal.Fits(terminal.Columns(w), header, rows)
+		page.WriteString("\n")
+		single := len(f.runs) > 1 && !page.Fits(header, rows)
 		if single {
 			header = header[:len(header)-len(f.runs)]
 			for i := range rows {
 				rows[i] = rows[i][:len(header)]
 			}
 		}
-		terminal.WriteTable(&out, terminal.Columns(w), header, rows)
+		page.Table(header, rows)
 		if single {
-			out.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
+			page.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
 		}
 	}
 	curves, found := report.CurveTables(f.runs)
 	for i, t := range curves {
-		terminal.Append(&out, "\n%s\n", found[i])
-		writeReported(&out, terminal.Columns(w), t)
+		page.Printf("\n%s\n", found[i])
+		writeReported(page, t)
 	}
 	for _, t := range report.OutageTables(f.runs) {
-		out.WriteString("\n")
-		writeReported(&out, terminal.Columns(w), t)
+		page.WriteString("\n")
+		writeReported(page, t)
 	}
 	notes, err := notes(f.runs)
 	if err != nil {
 		return err
 	}
-	if len(notes) > 0 {
-		out.WriteString("\n")
-	}
-	for _, note := range notes {
-		terminal.Append(&out, "%s\n", note)
-	}
-	_, err = terminal.WriteString(w, out.String())
-	return err
+	page.Lines(notes)
+	return page.Print()
 }
 
 // Answer returns the outcome of a benchmark in one line; "" without an outcome.
@@ -65,27 +59,27 @@ func Answer(b *v1alpha1.CephBenchmark) string {
 	return strings.Trim(string(b.Status.Verdict)+": "+b.Status.Headline, ": ")
 }
 
-func writeHead(out *strings.Builder, f *findings) {
+func writeHead(page *terminal.Page, f *findings) {
 	status := f.benchmark.Status
 	if answer := Answer(f.benchmark); f.current && answer != "" {
-		terminal.Append(out, "%s\n", answer)
+		page.Printf("%s\n", answer)
 	}
-	terminal.Append(out, "%s/%s, run ID %s", f.benchmark.Namespace, f.benchmark.Name, f.runs[0].RunID)
+	page.Printf("%s/%s, run ID %s", f.benchmark.Namespace, f.benchmark.Name, f.runs[0].RunID)
 	if !f.current {
-		out.WriteString(" (earlier)\n\n")
+		page.WriteString(" (earlier)\n\n")
 		return
 	}
 	if status.CompletionTime == nil {
-		out.WriteString(", not completed")
+		page.WriteString(", not completed")
 	}
-	out.WriteString("\n")
+	page.WriteString("\n")
 	if status.Summary != "" {
-		terminal.Append(out, "%s\n", status.Summary)
+		page.Printf("%s\n", status.Summary)
 	}
-	out.WriteString("\n")
+	page.WriteString("\n")
 }
 
-func writeRuns(out *strings.Builder, columns int, runs []*archive.Run) {
+func writeRuns(page *terminal.Page, runs []*archive.Run) {
 	var rows [][]string
 	for _, run := range runs {
 		rows = append(rows, []string{
@@ -93,7 +87,7 @@ func writeRuns(out *strings.Builder, columns int, runs []*archive.Run) {
 			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), startSpread(run), run.Reason,
 		})
 	}
-	terminal.WriteTable(out, columns, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
+	page.Table([]string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
 }
 
 func startSpread(run *archive.Run) string {

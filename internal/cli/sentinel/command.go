@@ -13,7 +13,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/compare"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	clihistory "github.com/cephtune/cephtune/internal/cli/history"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -46,10 +45,8 @@ type options struct {
 func NewCommand(connect object.Connect, pace object.Pace, now func() time.Time) *cobra.Command {
 	o := &options{connect: connect, pace: pace, now: now}
 	cmd := &cobra.Command{
-		Use:     "sentinel (before | after) [cephbenchmark/]NAME",
-		Short:   "Measure before and after an upgrade, and say whether it made Ceph slower",
-		Long:    help.Long("sentinel"),
-		Example: help.Examples("sentinel"),
+		Use:   "sentinel (before | after) [cephbenchmark/]NAME",
+		Short: "Measure before and after an upgrade, and say whether it made Ceph slower",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return []string{before, after}, cobra.ShellCompDirectiveNoFileComp

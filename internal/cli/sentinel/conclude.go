@@ -52,12 +52,7 @@ func (o *options) conclude(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	if o.output != "table" {
-		err = terminal.WriteData(out, o.output, a)
-	} else {
-		_, err = terminal.WriteString(out, a.table(terminal.Columns(out)))
-	}
-	if err != nil || o.moment == before {
+	if err := terminal.Write(out, o.output, a, a.show); err != nil || o.moment == before {
 		return err
 	}
 	return a.outcome()
@@ -125,11 +120,10 @@ func describe(nights []history.Night) string {
 	return text
 }
 
-func (a answer) table(columns int) string {
-	var out strings.Builder
-	terminal.Append(&out, "Before: %s\n", a.Before)
+func (a answer) show(page *terminal.Page) {
+	page.Printf("Before: %s\n", a.Before)
 	if a.After != "" {
-		terminal.Append(&out, "After:  %s\n", a.After)
+		page.Printf("After:  %s\n", a.After)
 	}
 	rows := make([][]string, len(a.Figures))
 	for i, s := range a.Figures {
@@ -141,8 +135,8 @@ func (a answer) table(columns int) string {
 			rows[i] = rows[i][:4]
 		}
 	}
-	out.WriteString("\n")
-	terminal.WriteTable(&out, columns, []string{"PHASE", "METRIC", "DAYS BEFORE", "INTERVAL", "AFTER/BEFORE", "VERDICT"}[:len(rows[0])], rows)
+	page.WriteString("\n")
+	page.Table([]string{"PHASE", "METRIC", "DAYS BEFORE", "INTERVAL", "AFTER/BEFORE", "VERDICT"}[:len(rows[0])], rows)
 	lines := a.Advice
 	for _, d := range a.Differences {
 		word := "The upgrade changed"
@@ -154,11 +148,7 @@ func (a answer) table(columns int) string {
 	if len(lines) == 0 {
 		lines = append(lines, "Nothing that is recorded differs, not even a version.")
 	}
-	out.WriteString("\n")
-	for _, line := range lines {
-		terminal.Append(&out, "%s\n", line)
-	}
-	return out.String()
+	page.Lines(lines)
 }
 
 // outcome returns the error with the exit code.

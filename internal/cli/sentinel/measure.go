@@ -71,30 +71,28 @@ func refusal(b *v1alpha1.CephBenchmark) error {
 // an upgrade may take.
 func (o *options) awaitRook(ctx context.Context, c client.Client, w io.Writer) error {
 	access, ref, said, answered := rook.New(c, nil, o.now), o.benchmark.Spec.ClusterRef, "", time.Now()
-	for {
+	err := object.Poll(ctx, o.pace, func() (settled bool, err error) {
 		cluster, err := access.Cluster(ctx, ref)
 		_, lasting := errors.AsType[*rook.Error](err)
 		switch reason := cluster.Unsettled(); {
-		case ctx.Err() != nil:
-			return object.Unfinishedf(object.Early(ctx), "Rook has not finished: %w; the last reason: %s", object.Early(ctx), said)
 		case apierrors.IsForbidden(err):
-			return fmt.Errorf("whether Rook has finished is unknown: you may not get CephCluster %s/%s", ref.Namespace, ref.Name)
+			return false, fmt.Errorf("whether Rook has finished is unknown: you may not get CephCluster %s/%s", ref.Namespace, ref.Name)
 		case lasting || err != nil && time.Since(answered) > o.pace.Deadline:
-			return err
+			return false, err
 		case err == nil && reason == "":
-			return nil
+			return true, nil
 		case err == nil:
 			answered = time.Now()
 			if reason != said {
-				if _, err := terminal.Printf(w, "Waiting for Rook: %s.\n", reason); err != nil {
-					return err
-				}
+				_, err = terminal.Printf(w, "Waiting for Rook: %s.\n", reason)
 			}
 			said = reason
+			return false, err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(o.pace.Every):
-		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return object.Unfinishedf(err, "Rook has not finished: %w; the last reason: %s", err, said)
 	}
+	return err
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -37,11 +36,9 @@ type drawing struct {
 func NewCurveCommand(connect object.Connect, logs live.Logs) *cobra.Command {
 	o := &drawing{starter: starter{logs: logs}, limits: map[v1alpha1.Metric]*string{}, step: words.Seconds(curve.DefaultStepSeconds * time.Second)}
 	cmd := &cobra.Command{
-		Use:     "curve --max-p99 TIME",
-		Short:   "Find the highest rate that keeps a limit of latency",
-		Long:    help.Long("curve"),
-		Example: help.Examples("curve"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "curve --max-p99 TIME",
+		Short: "Find the highest rate that keeps a limit of latency",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {
 				return err

@@ -13,7 +13,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/compare"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/words"
@@ -37,11 +36,9 @@ type diagnosing struct {
 func NewDiagnoseCommand(connect object.Connect) *cobra.Command {
 	o := &diagnosing{duration: words.Seconds(time.Minute)}
 	cmd := &cobra.Command{
-		Use:     "diagnose",
-		Short:   "Find out why Ceph is slow",
-		Long:    help.Long("diagnose"),
-		Example: help.Examples("diagnose"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "diagnose",
+		Short: "Find out why Ceph is slow",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
@@ -43,11 +42,9 @@ type planning struct {
 func NewPlanCommand(connect object.Connect) *cobra.Command {
 	o := &planning{}
 	cmd := &cobra.Command{
-		Use:     "plan -f FILE",
-		Short:   "Show what a sweep or a benchmark would do, and measure nothing",
-		Long:    help.Long("plan"),
-		Example: help.Examples("plan"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "plan -f FILE",
+		Short: "Show what a sweep or a benchmark would do, and measure nothing",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return err

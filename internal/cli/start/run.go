@@ -15,7 +15,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/load"
@@ -40,11 +39,9 @@ type running struct {
 func NewRunCommand(connect object.Connect, logs live.Logs) *cobra.Command {
 	o := &running{starter: starter{logs: logs}}
 	cmd := &cobra.Command{
-		Use:     "run (-f FILE | flags of a benchmark)",
-		Short:   "Run a benchmark or a sweep, and print its outcome",
-		Long:    help.Long("run"),
-		Example: help.Examples("run"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "run (-f FILE | flags of a benchmark)",
+		Short: "Run a benchmark or a sweep, and print its outcome",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {
 				return err

@@ -17,7 +17,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -60,11 +59,9 @@ func NewSweepCommand(connect object.Connect, logs live.Logs, asks func(io.Reader
 	o := &sweeping{starter: starter{logs: logs}, asks: asks}
 	o.build, o.confirm = o.sweep, o.plan
 	cmd := &cobra.Command{
-		Use:     "sweep SETTING=VALUE,… [SETTING=VALUE,…]",
-		Short:   "Find the best value of a setting for a load, from flags",
-		Long:    help.Long("sweep"),
-		Example: help.Examples("sweep"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "sweep SETTING=VALUE,… [SETTING=VALUE,…]",
+		Short: "Find the best value of a setting for a load, from flags",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {
 				return err

@@ -47,15 +47,6 @@ func WriteTable(out *strings.Builder, columns int, header []string, rows [][]str
 	}
 }
 
-// Fits reports whether a table fits without breaking cells.
-func Fits(columns int, header []string, rows [][]string) bool {
-	total := -gap
-	for _, width := range widthsOf(1<<30, append([][]string{header}, rows...)) {
-		total += width + gap
-	}
-	return total <= columns
-}
-
 // writeRow appends a row, whose cells may have several lines.
 func writeRow(out *strings.Builder, widths []int, lines [][]string) {
 	most := 1

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -75,9 +74,6 @@ func WriteData(w io.Writer, format string, value any) error {
 func Printf(w io.Writer, format string, args ...any) (int, error) {
 	return io.WriteString(w, medium.Format(medium.Line, format, args...))
 }
-
-// Append is like Printf, but writes into memory, which never fails.
-func Append(out *strings.Builder, format string, args ...any) { _, _ = Printf(out, format, args...) }
 
 // Narrow is the width of text for writers that are no terminals, such as files.
 const Narrow = 80

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
-	"github.com/cephtune/cephtune/internal/cli/help"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
@@ -51,10 +50,8 @@ func NewCommand(connect cli.Connect, logs live.Logs) *cobra.Command {
 func newCommand(with surroundings) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:     "watch ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
-		Short:   "Follow a sweep or a benchmark to its end, and print its outcome",
-		Long:    help.Long("watch"),
-		Example: help.Examples("watch"),
+		Use:   "watch ([cephtuningsweep/]NAME | cephbenchmark/NAME)",
+		Short: "Follow a sweep or a benchmark to its end, and print its outcome",
 
 		ValidArgsFunction: cli.Complete(with.connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

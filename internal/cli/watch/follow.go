@@ -38,10 +38,10 @@ func follow(ctx context.Context, c client.Reader, kind cli.Kind, key client.Obje
 	}
 	began, asks := time.Now(), false
 	var failed error
-	err = cli.Await(ctx, c, object, p.Pace, func(now client.Object) (done bool) {
+	err = cli.Await(ctx, c, object, p.Pace, func(now client.Object) (done bool, _ error) {
 		if now == nil {
 			failed = fmt.Errorf("%s %s was deleted", cli.StateOf(object).Kind.Name, key)
-			return true
+			return true, nil
 		}
 		object = now
 		v := viewOf(now)
@@ -54,7 +54,7 @@ func follow(ctx context.Context, c client.Reader, kind cli.Kind, key client.Obje
 		if failed == nil {
 			done, failed = show(v)
 		}
-		return done || failed != nil
+		return done || failed != nil, nil
 	})
 	return object, cmp.Or(err, failed)
 }

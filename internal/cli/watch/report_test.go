@@ -172,10 +172,3 @@ func TestAVerdictNeedsNoDetails(t *testing.T) {
 		t.Errorf("%v\n%s", got.Err, got.Stdout)
 	}
 }
-
-func TestHelpNamesTheCommand(t *testing.T) {
-	help := clitest.Execute(t, watching(nil, defaultPace()), "--help", "")
-	if help.Err != nil || !strings.Contains(help.Stdout, "kubectl cephtune watch pg-num -n cephtune-bench") || !strings.Contains(help.Stdout, "--timeout duration") {
-		t.Error(help)
-	}
-}

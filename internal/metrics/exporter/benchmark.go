@@ -112,7 +112,7 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 		}
 		for _, phase := range b.Status.Phases {
 			for _, result := range phase.Metrics {
-				if result.Metric != kind.metric || directionOf(result) != kind.direction {
+				if result.Metric != kind.metric || cmp.Or(result.Direction, v1alpha1.DirectionTotal) != kind.direction {
 					continue
 				}
 				labels := []string{b.Namespace, b.Name, string(phase.Name), string(kind.direction)}
@@ -142,7 +142,7 @@ func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	for _, phase := range b.Status.Phases {
 		for _, result := range phase.Metrics {
 			low, high := endsOf(result.Metric)
-			if low == "" || directionOf(result) != v1alpha1.DirectionTotal {
+			if low == "" || cmp.Or(result.Direction, v1alpha1.DirectionTotal) != v1alpha1.DirectionTotal {
 				continue
 			}
 			ends := decimals(nil, low, result.Low, b.Namespace, b.Name, string(phase.Name))
@@ -181,22 +181,7 @@ func limitSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// marksOf returns the marks of a phase in a fixed order, because another order would be another
-// series.
+// marksOf returns the marks of a phase in a fixed order, because another order would be another series.
 func marksOf(phase v1alpha1.PhaseResult) string {
-	marks := make([]string, len(phase.Marks))
-	for i, mark := range phase.Marks {
-		marks[i] = string(mark)
-	}
-	slices.Sort(marks)
-	return strings.Join(marks, ", ")
-}
-
-// directionOf returns the direction of a figure. An object that was not read from an API server may lack the
-// default direction.
-func directionOf(r v1alpha1.MetricResult) v1alpha1.Direction {
-	if r.Direction == "" {
-		return v1alpha1.DirectionTotal
-	}
-	return r.Direction
+	return strings.ReplaceAll(figure.JoinMarks(slices.Sorted(slices.Values(phase.Marks))), " ", ", ")
 }

@@ -84,12 +84,7 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 // openEntries counts the open entries of a journal, and returns the sweep or benchmark that made them; ""
 // without an open entry.
 func openEntries(j *tuning.Journal) (open int, holder string) {
-	for _, entry := range j.Entries {
-		if entry.State == tuning.Open {
-			open++
-		}
-	}
-	if open > 0 {
+	if open = len(j.ToRestore()); open > 0 {
 		holder = j.Sweep.KindOrSweep() + "/" + j.Sweep.String()
 	}
 	return open, holder

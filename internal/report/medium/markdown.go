@@ -37,6 +37,23 @@ func Markdown(data string) string {
 	return text[:digits] + `\` + text[digits:]
 }
 
+// MarkdownTable returns data as a table.
+func MarkdownTable(header []string, rows [][]string) string {
+	var out strings.Builder
+	row := func(cells []string) {
+		for _, c := range cells {
+			out.WriteString("| " + Markdown(c) + " ")
+		}
+		out.WriteString("|\n")
+	}
+	row(header)
+	out.WriteString(strings.Repeat("|---", len(header)) + "|\n")
+	for _, r := range rows {
+		row(r)
+	}
+	return out.String()
+}
+
 // MarkdownCode returns data as a block of code, with a fence that data cannot close.
 func MarkdownCode(language, data string) string {
 	fence := "```"
