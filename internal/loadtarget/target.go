@@ -87,12 +87,7 @@ func (t Target) existingPool() *ceph.Pool {
 	if t.Template.Target.ExistingPool == nil {
 		return nil
 	}
-	pools := t.Pools()
-	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == t.DataPool() })
-	if index < 0 {
-		return nil
-	}
-	return &pools[index]
+	return ceph.PoolNamed(t.Pools(), t.DataPool())
 }
 
 // DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated or unknown
@@ -195,16 +190,16 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 	}
 	pools := t.Pools()
 	for _, name := range t.PoolNames() {
-		index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-		if index < 0 {
+		pool := ceph.PoolNamed(pools, name)
+		if pool == nil {
 			return "there is no pool " + name
 		}
 		osds := t.ConfinedTo
 		if name == settings.ScratchPool && len(t.PoolNames()) > 1 {
 			// The few metadata objects need not use all of these OSDs.
-			osds = placement.Used(pools[index], pgs, osds)
+			osds = placement.Used(*pool, pgs, osds)
 		}
-		if wrong := placement.CheckConfined(pools[index], pgs, osds); wrong != "" {
+		if wrong := placement.CheckConfined(*pool, pgs, osds); wrong != "" {
 			return wrong
 		}
 	}

@@ -121,7 +121,7 @@ func (k *Restorer) keep(ctx context.Context, cluster settings.Cluster) error {
 // up, it also releases that object's lock, unless the parameter working says that the object may still be
 // running.
 func (k *Restorer) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
-	osds := Names(OSDsOf(left))
+	osds := ceph.OSDNames(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s keeps %s down, and the operator config names no identity that may unset noup: "+
 			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, strings.ReplaceAll(osds, ",", ""))

@@ -41,11 +41,10 @@ func VerifyPool(target int, want v1alpha1.ScratchPool, pools []ceph.Pool) []stri
 }
 
 func verifyOne(name, kind string, size int, params map[string]string, pools []ceph.Pool) []string {
-	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-	if index < 0 {
+	pool := ceph.PoolNamed(pools, name)
+	if pool == nil {
 		return []string{fmt.Sprintf("Ceph has no pool %s", name)}
 	}
-	pool := pools[index]
 	var differences []string
 	differ := func(format string, args ...any) {
 		differences = append(differences, "pool "+name+" "+fmt.Sprintf(format, args...))
@@ -56,12 +55,12 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 	if pool.Size != size {
 		differ("has size %d, not %d", pool.Size, size)
 	}
-	if !settledPGs(pool) {
+	if !settledPGs(*pool) {
 		differ("is changing its number of PGs: pg_num is %d of %d, pgp_num %d of %d",
 			pool.PGNum, pool.PGNumTarget, pool.PGPlacementNum, pool.PGPlacementTarget)
 	}
 	for _, param := range slices.Sorted(maps.Keys(params)) {
-		got, shown := poolParameter(pool, param)
+		got, shown := poolParameter(*pool, param)
 		switch wanted := params[param]; {
 		case !shown && !sameAsUnset(wanted):
 			differ("does not have %s set, which should be %s: Ceph refused it, or does not show it", param, wanted)
@@ -93,13 +92,12 @@ func Overtaken(want []v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 }
 
 func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
-	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+	pool := ceph.PoolNamed(pools, name)
 	wanted, given := params[paramPGNum]
-	if index < 0 || !given {
+	if pool == nil || !given {
 		return false
 	}
-	pool := pools[index]
-	return pool.AutoscaleMode == autoscalerOff && settledPGs(pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
+	return pool.AutoscaleMode == autoscalerOff && settledPGs(*pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
 }
 
 // settledPGs reports whether a pool's five PG numbers agree. Ceph changes them one after

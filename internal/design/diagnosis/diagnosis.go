@@ -254,11 +254,10 @@ func (f Facts) times(has func(*ceph.Status) bool) (evidence string, share float6
 
 // pool returns the pool that seems slow; nil if none was named.
 func (f Facts) pool() *ceph.Pool {
-	i := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == f.Pool })
-	if f.Pool == "" || i < 0 {
+	if f.Pool == "" {
 		return nil
 	}
-	return &f.OSDMap.Pools[i]
+	return ceph.PoolNamed(f.OSDMap.Pools, f.Pool)
 }
 
 // classes returns the OSDs that are up, by device class.
