@@ -31,7 +31,7 @@ type Facts struct {
 	Statuses []*ceph.Status
 	// Latencies are those that OSDs reported, and Work is the client I/O of OSDs during that time.
 	Latencies []archive.OSDSample
-	Work      []archive.OSDIO
+	Work      []ceph.OSDIO
 	// Devices, Balancer and Running are missing if they could not be read; Unread then says why. Running has
 	// Options of some OSDs of each device class.
 	Devices  []ceph.OSDDevice
