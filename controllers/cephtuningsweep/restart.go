@@ -15,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -131,7 +130,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen pass) (effect, erro
 		err = r.endangeredByRestarts(ctx, seen, look, changes)
 	}
 	if danger, found := errors.AsType[*dangerError](err); found {
-		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
+		return seen.endsFor(v1alpha1.ReasonClusterUnhealthy, danger.Error()), nil
 	}
 	switch {
 	case err != nil:
