@@ -13,7 +13,7 @@ const smallBlock = 64 << 10
 // to 64 KiB, "randread-4k 12.3k IOPS". It returns "" without a figure.
 func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 	for _, metric := range mainMetrics(phase) {
-		if m, ok := findResult(figures, metric, v1alpha1.DirectionTotal); ok {
+		if m, ok := FindResult(figures, metric, v1alpha1.DirectionTotal); ok {
 			if value, err := ParseDecimal(m.Value); err == nil {
 				return string(phase.Name) + " " + Human(metric, value)
 			}
@@ -25,7 +25,7 @@ func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 // MainMetric returns the metric of [Headline]; IOPS if the phase has no figure.
 func MainMetric(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) v1alpha1.Metric {
 	for _, metric := range mainMetrics(phase) {
-		if _, ok := findResult(figures, metric, v1alpha1.DirectionTotal); ok {
+		if _, ok := FindResult(figures, metric, v1alpha1.DirectionTotal); ok {
 			return metric
 		}
 	}
@@ -43,7 +43,8 @@ func mainMetrics(phase *v1alpha1.Phase) []v1alpha1.Metric {
 	return []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
 }
 
-func findResult(r v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (v1alpha1.MetricResult, bool) {
+// FindResult returns the result of a phase for a metric and a direction, or false.
+func FindResult(r v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (v1alpha1.MetricResult, bool) {
 	for _, m := range r.Metrics {
 		if m.Metric == metric && m.Direction == direction {
 			return m, true
