@@ -232,8 +232,16 @@ func (t *BenchmarkTemplate) Measured() []Phase {
 
 // Background returns the phase that is the background load; nil if the template has none, or does not name it.
 func (t *BenchmarkTemplate) Background() *Phase {
+	if t.BackgroundLoad == nil {
+		return nil
+	}
+	return t.Phase(t.BackgroundLoad.Phase)
+}
+
+// Phase returns a phase by its name; nil if there is none. The background load is one of the phases.
+func (t *BenchmarkTemplate) Phase(name PhaseName) *Phase {
 	for i := range t.Phases {
-		if t.BackgroundLoad != nil && t.Phases[i].Name == t.BackgroundLoad.Phase {
+		if t.Phases[i].Name == name {
 			return &t.Phases[i]
 		}
 	}

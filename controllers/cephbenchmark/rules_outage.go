@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -61,7 +62,7 @@ func runOutage(seen facts) (plan, bool) {
 	switch d := seen.memory.outage; {
 	case d.Stop.IsZero():
 	case d.NoupUnset.IsZero():
-		p.Progress += ", " + outage.Names(seen.outage.Plan.OSDs) + " down"
+		p.Progress += ", " + ceph.OSDNames(seen.outage.Plan.OSDs) + " down"
 	default:
 		p.Progress += ", recovering"
 	}

@@ -294,13 +294,13 @@ func oneIsSlowerThanItsPeers(w *world) {
 	if !strings.Contains(b.Status.Summary, "osd.1 was slower than its peers") || !strings.Contains(b.Status.Summary, "while it served 2 times their operations") {
 		w.t.Errorf("the summary is %q", b.Status.Summary)
 	}
-	w.wantWorkArchived(2, archive.OSDIO{
+	w.wantWorkArchived(2, ceph.OSDIO{
 		ID: 1, WriteOperationsPerSecond: 60, WriteBytesPerSecond: 60 << 20, ReadOperationsPerSecond: 20, ReadBytesPerSecond: 1 << 20,
 	})
 }
 
 // wantWorkArchived checks the archived work of an OSD in each run.
-func (w *world) wantWorkArchived(runs int, want archive.OSDIO) {
+func (w *world) wantWorkArchived(runs int, want ceph.OSDIO) {
 	w.t.Helper()
 	maps := w.results()
 	if len(maps) != runs {

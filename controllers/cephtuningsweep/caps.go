@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -44,14 +41,4 @@ func lacking(identity string, caps []string) string {
 	}
 	return fmt.Sprintf("The mon caps of CephClient %s lack `%s`: add them (with Helm, the values `options` and `powers` add them); docs/cephx-caps.md lists the caps of each change.",
 		identity, strings.Join(caps, ", "))
-}
-
-// denied ends the sweep after Ceph has denied a change by the tuner's key, because retries would be denied
-// too. A sweep with a verdict keeps the verdict, but not the winner's settings.
-func (r *Reconciler) denied(ctx context.Context, seen pass, err error) (effect, error) {
-	message := sentence(err.Error())
-	if seen.keeps() {
-		return r.without(ctx, seen, sweepspec.Evidence{Failure: message})
-	}
-	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: message}), nil
 }

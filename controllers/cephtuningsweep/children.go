@@ -169,11 +169,16 @@ func (r *Reconciler) forgetLostNodes(ctx context.Context, seen facts, child *v1a
 
 // lostNode reports whether a benchmark failed because it lost the node of a client.
 func lostNode(child *v1alpha1.CephBenchmark) bool {
-	if child == nil {
-		return false
-	}
+	return child != nil && failureOf(child).Reason == v1alpha1.ReasonNodeLost
+}
+
+// failureOf returns condition Failed of a benchmark; the zero value if it has not failed.
+func failureOf(child *v1alpha1.CephBenchmark) metav1.Condition {
 	failed := meta.FindStatusCondition(child.Status.Conditions, v1alpha1.ConditionFailed)
-	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == v1alpha1.ReasonNodeLost
+	if failed == nil || failed.Status != metav1.ConditionTrue {
+		return metav1.Condition{}
+	}
+	return *failed
 }
 
 // nodesOf returns the nodes of a benchmark's clients, and the node of its background load. Until all these

@@ -55,11 +55,11 @@ func (r *Reconciler) endangeredByChange(ctx context.Context, seen pass, connecti
 
 // endsFor ends a sweep that must stop. A sweep with a verdict keeps the verdict, but not the
 // winner's settings.
-func (r *Reconciler) endsFor(ctx context.Context, seen pass, reason kstatus.Outcome) (effect, error) {
-	if seen.keeps() {
-		return r.without(ctx, seen, sweepspec.Evidence{Failure: reason.Message})
+func (f pass) endsFor(reason, message string) effect {
+	if f.keeps() {
+		return f.notKept(message)
 	}
-	return failed(reason), nil
+	return failed(kstatus.Outcome{Reason: reason, Message: message})
 }
 
 // watch checks the cluster and guardrails.foreignClients while the benchmark runs. It also records the nodes

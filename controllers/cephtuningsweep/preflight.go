@@ -134,12 +134,12 @@ func (r *Reconciler) look(ctx context.Context, seen pass) (*preflight, error) {
 	if p.queues {
 		group.SetLimit(1) // Somebody else measures the cluster.
 	}
-	group.Go(storeIn(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, connection) }))
-	group.Go(storeIn(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, connection) }))
-	group.Go(storeIn(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, connection) }))
-	group.Go(storeIn(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, connection) }))
-	group.Go(storeIn(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, connection) }))
-	group.Go(storeIn(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, connection) }))
+	group.Go(ceph.StoreIn(&p.cluster.Status, func() (*ceph.Status, error) { return r.Ceph.Status(part, connection) }))
+	group.Go(ceph.StoreIn(&p.cluster.OSDMap, func() (*ceph.OSDMap, error) { return r.Ceph.OSDMap(part, connection) }))
+	group.Go(ceph.StoreIn(&p.cluster.DF, func() (*ceph.DF, error) { return r.Ceph.DF(part, connection) }))
+	group.Go(ceph.StoreIn(&p.cluster.PoolIO, func() ([]ceph.PoolIO, error) { return r.Ceph.PoolIO(part, connection) }))
+	group.Go(ceph.StoreIn(&p.cluster.Versions, func() (*ceph.Versions, error) { return r.Ceph.Versions(part, connection) }))
+	group.Go(ceph.StoreIn(&p.known.Facts.Config, func() ([]ceph.ConfigEntry, error) { return r.Ceph.ConfigDump(part, connection) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -190,16 +190,6 @@ func (r *Reconciler) ignoreSwitched(ctx context.Context, seen pass, p *preflight
 		p.known.Facts = p.known.Facts.Before(left)
 	}
 	return nil
-}
-
-// storeIn returns a function for an errgroup. That function calls the function get, and stores its result in
-// *place.
-func storeIn[T any](place *T, get func() (T, error)) func() error {
-	return func() error {
-		got, err := get()
-		*place = got
-		return err
-	}
 }
 
 // waitsFor returns the message of the first obstacle that may disappear without an action of the user; "" if

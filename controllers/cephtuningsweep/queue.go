@@ -32,7 +32,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen pass) (effect, error) {
 	case err != nil:
 		return effect{}, err
 	case lost != "": // The sweep restores once it has the lock again.
-		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: lost})
+		return seen.endsFor(v1alpha1.ReasonLockLost, lost), nil
 	case !grant.Held:
 		return r.waits(ctx, seen, line, fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder))
 	}

@@ -19,7 +19,6 @@ import (
 
 // The maximum lengths of texts, in bytes.
 const (
-	maxMessage  = 1024 // of a condition, and of the note of an event
 	maxStep     = 128
 	maxProgress = 96
 )
@@ -71,14 +70,14 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time, notes ...str
 	if n := len(s.Plan.Refusals); n > 0 {
 		message = fmt.Sprintf("The plan cannot be carried out. Reasons in status.plan.refusals: %d. %s", n, whole(s.Plan.Refusals))
 	}
-	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
+	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: message})(s)
 }
 
 // whole joins as many messages as fit into half of a condition's message. No message is cut: status has the others.
 func whole(messages []string) string {
 	text := ""
 	for i, message := range messages {
-		if len(text)+len(message) > maxMessage/2 && i > 0 {
+		if len(text)+len(message) > kstatus.MaxMessage/2 && i > 0 {
 			return fmt.Sprintf("%s And %d more in status.plan.refusals.", text, len(messages)-i)
 		}
 		text = strings.TrimSpace(text + " " + message)
@@ -129,12 +128,12 @@ func messagesOf(entries []tuning.Entry) []string {
 }
 
 // recordsLeftAlone reports whether the message of condition Restored lists the original values of all settings
-// that were not restored, for whatever reason. If this list is longer than maxMessage/2 bytes, the message need
-// only have the first maxMessage/2 bytes, because it may have no room for the rest.
+// that were not restored, for whatever reason. If this list is longer than kstatus.MaxMessage/2 bytes, the message need
+// only have the first kstatus.MaxMessage/2 bytes, because it may have no room for the rest.
 func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
-	return text == "" || restored != nil && strings.Contains(restored.Message, text[:min(len(text), maxMessage/2)])
+	return text == "" || restored != nil && strings.Contains(restored.Message, text[:min(len(text), kstatus.MaxMessage/2)])
 }
 
 // recordsRestored reports whether status already has the outcome of the restore. It compares the status and
@@ -172,9 +171,7 @@ func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 }
 
 func setCondition(s *v1alpha1.CephTuningSweepStatus, kind string, status metav1.ConditionStatus, o kstatus.Outcome) {
-	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: o.Reason, Message: ellipsis.Cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
-	})
+	kstatus.Set(&s.Conditions, kind, status, s.ObservedGeneration, o)
 }
 
 func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {

@@ -15,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -131,7 +130,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen pass) (effect, erro
 		err = r.endangeredByRestarts(ctx, seen, look, changes)
 	}
 	if danger, found := errors.AsType[*dangerError](err); found {
-		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
+		return seen.endsFor(v1alpha1.ReasonClusterUnhealthy, danger.Error()), nil
 	}
 	switch {
 	case err != nil:
@@ -229,7 +228,7 @@ func (r *Reconciler) restartNext(ctx context.Context, seen pass, look restartLoo
 func (m *restartMemory) pending(l restartLook) string {
 	var texts []string
 	if len(l.down) > 0 {
-		texts = append(texts, names(l.down)+" to come up")
+		texts = append(texts, ceph.OSDNames(l.down)+" to come up")
 	}
 	if l.unrest != "" {
 		texts = append(texts, "the cluster to be quiescent: "+l.unrest)
@@ -237,21 +236,13 @@ func (m *restartMemory) pending(l restartLook) string {
 	switch {
 	case len(texts) > 0:
 	case m.awaits(l):
-		texts = append(texts, names([]int{m.progress.Last})+" to go down")
+		texts = append(texts, ceph.OSDNames([]int{m.progress.Last})+" to go down")
 	case m.refused != "":
-		texts = append(texts, "the cluster to spare "+names([]int{l.next})+": "+m.refused)
+		texts = append(texts, "the cluster to spare "+ceph.OSDNames([]int{l.next})+": "+m.refused)
 	default:
-		texts = append(texts, names(l.due)+" to be restarted")
+		texts = append(texts, ceph.OSDNames(l.due)+" to be restarted")
 	}
 	return strings.Join(texts, ", and for ")
-}
-
-func names(osds []int) string {
-	var texts []string
-	for _, id := range slices.Sorted(slices.Values(osds)) {
-		texts = append(texts, fmt.Sprintf("osd.%d", id))
-	}
-	return strings.Join(texts, ", ")
 }
 
 // restartOne restarts the next OSD, if the cluster can spare that OSD.
@@ -364,7 +355,7 @@ const maxNames = 16
 
 func someNames(osds []int) string {
 	if len(osds) <= maxNames {
-		return names(osds)
+		return ceph.OSDNames(osds)
 	}
-	return fmt.Sprintf("%s and %d more", names(osds[:maxNames]), len(osds)-maxNames)
+	return fmt.Sprintf("%s and %d more", ceph.OSDNames(osds[:maxNames]), len(osds)-maxNames)
 }

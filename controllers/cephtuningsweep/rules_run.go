@@ -5,9 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -49,14 +46,10 @@ func (f facts) keeps() bool {
 // failOutOfRoom ends a sweep if a run had too little space for its data. Fast configurations fill the space
 // first, so continuing without those runs would favour slow configurations.
 func failOutOfRoom(seen facts) (plan, bool) {
-	if seen.child == nil {
+	if seen.child == nil || failureOf(seen.child).Reason != v1alpha1.ReasonOutOfRoom {
 		return plan{}, false
 	}
-	condition := meta.FindStatusCondition(seen.child.Status.Conditions, v1alpha1.ConditionFailed)
-	if condition == nil || condition.Status != metav1.ConditionTrue || condition.Reason != v1alpha1.ReasonOutOfRoom {
-		return plan{}, false
-	}
-	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, condition.Message)), true
+	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, failureOf(seen.child).Message)), true
 }
 
 // restartBlock discards the runs of a block that an earlier version of the operator measured. That version recorded no

@@ -42,27 +42,19 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen pass) (effect,
 		return effect{}, err
 	}
 	want, err := r.wanted(ctx, seen, known)
-	if errors.Is(err, errJournalGone) {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
-	}
 	if err != nil {
-		return poolGone(err)
+		return seen.notApplied(err)
 	}
-	if forbidden, err := r.forbidden(ctx, seen, known); err != nil || forbidden != "" {
-		return seen.endsForbidden(forbidden), err
+	forbidden, err := r.forbidden(ctx, seen, known)
+	switch {
+	case err != nil:
+		return effect{}, err
+	case forbidden != "":
+		return seen.endsFor(v1alpha1.ReasonNotAllowed, forbidden), nil
 	}
 	applied, err := engine.Apply(ctx, seen.self(), want)
-	if foreign, ok := errors.AsType[*tuning.ForeignChangeError](err); ok {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
-	}
-	if wait, ok := errors.AsType[*tuning.WaitError](err); ok {
-		return effect{Waits: true, Again: wait.Until.Sub(seen.now) + time.Second, Outcome: seen.settling(sentence(wait.Why))}, nil
-	}
-	if denied, ok := errors.AsType[*tuning.DeniedError](err); ok {
-		return r.denied(ctx, seen, denied)
-	}
 	if err != nil {
-		return poolGone(err)
+		return seen.notApplied(err)
 	}
 	current.want, current.changed = want, len(applied.Changed) > 0
 	current.settled = len(want) == 0
@@ -84,18 +76,6 @@ func (r *Reconciler) forbidden(ctx context.Context, seen pass, known tuning.Know
 	return strings.Join(all, " "), nil
 }
 
-// endsForbidden ends a sweep whose next configuration is not allowed. A sweep with a verdict
-// keeps the verdict, but not the winner's settings.
-func (f pass) endsForbidden(reason string) effect {
-	if reason == "" {
-		return effect{}
-	}
-	if f.keeps() {
-		return f.notKept(reason)
-	}
-	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: reason})
-}
-
 // notKept records that the winner's settings cannot be kept.
 func (f pass) notKept(reason string) effect {
 	f.memory.cannotKeep = true
@@ -107,13 +87,24 @@ func (f pass) notKept(reason string) effect {
 // errJournalGone ends a sweep, because a new journal would record the sweep's own values as the originals.
 var errJournalGone = errors.New("the journal was removed while the sweep ran")
 
-// poolGone returns the effect that ends a sweep whose pool was deleted, because the pool does not come back.
-// It returns any other error, so that the pass is retried.
-func poolGone(err error) (effect, error) {
-	if errors.Is(err, tuning.ErrPoolGone) {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
+// notApplied returns the effect of an error that kept values from being applied. It ends the sweep after Ceph has denied a
+// change, because retries would be denied too, and if the journal, a pool or a value is no longer that of the sweep. It
+// returns any other error, so that the pass is retried.
+func (f pass) notApplied(err error) (effect, error) {
+	if wait, ok := errors.AsType[*tuning.WaitError](err); ok {
+		return effect{Waits: true, Again: wait.Until.Sub(f.now) + time.Second, Outcome: f.settling(sentence(wait.Why))}, nil
 	}
-	return effect{}, err
+	if denied, ok := errors.AsType[*tuning.DeniedError](err); ok {
+		return f.endsFor(v1alpha1.ReasonNotAllowed, sentence(denied.Error())), nil
+	}
+	foreign, changed := errors.AsType[*tuning.ForeignChangeError](err)
+	switch {
+	case changed:
+		err = foreign
+	case !errors.Is(err, errJournalGone) && !errors.Is(err, tuning.ErrPoolGone):
+		return effect{}, err
+	}
+	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
 }
 
 // wanted returns all values that Ceph must have: the values that stop Ceph's own activity, and the values of
@@ -157,7 +148,7 @@ func (r *Reconciler) settle(ctx context.Context, seen pass) (effect, error) {
 	current := &seen.memory.trial
 	settled, err := r.lookWhetherSettled(ctx, seen, current.want, &current.settling, seen.deadline(r.Deadline(current.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
 	if danger, ok := errors.AsType[*dangerError](err); ok {
-		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: danger.Error()})
+		return seen.endsFor(v1alpha1.ReasonClusterUnhealthy, danger.Error()), nil
 	}
 	switch {
 	case err != nil:

@@ -75,14 +75,8 @@ func (q *quiet) sample(ctx context.Context) (quiescence.Sample, error) {
 	defer stop()
 	sample := quiescence.Sample{Time: time.Now()}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		sample.Status, err = q.ceph.Status(ctx, q.connection)
-		return err
-	})
-	group.Go(func() (err error) {
-		sample.PoolIO, err = q.ceph.PoolIO(ctx, q.connection)
-		return err
-	})
+	group.Go(ceph.StoreIn(&sample.Status, func() (*ceph.Status, error) { return q.ceph.Status(ctx, q.connection) }))
+	group.Go(ceph.StoreIn(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return q.ceph.PoolIO(ctx, q.connection) }))
 	err := group.Wait() // Wait must precede the read of the sample.
 	return sample, err
 }

@@ -3,9 +3,9 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -80,8 +80,5 @@ func (r *Reconciler) standing(ctx context.Context, seen pass) (func(ctx context.
 
 // idOf returns the ID of a pool; 0 if there is no such pool.
 func idOf(m *ceph.OSDMap, name string) int64 {
-	if i := slices.IndexFunc(m.Pools, func(p ceph.Pool) bool { return p.Name == name }); i >= 0 {
-		return m.Pools[i].ID
-	}
-	return 0
+	return ptr.Deref(ceph.PoolNamed(m.Pools, name), ceph.Pool{}).ID
 }

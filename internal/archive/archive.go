@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
@@ -106,8 +107,11 @@ type Phase struct {
 	Clients []task.Report `json:"clients,omitempty"`
 	// OSDLatencies holds the latencies that OSDs reported before, during and after the phase.
 	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
-	// OSDIO holds the client I/O of each OSD during the phase; empty if Ceph did not report it.
-	OSDIO []OSDIO `json:"osdIO,omitempty"`
+	// OSDIO holds the client I/O of each OSD during the phase, as primary, for all pools; empty if Ceph did not report it.
+	// Each figure is the median of the answers of `ceph osd status` during the phase. Answers of the first ten seconds do
+	// not count. Answers with only zeros do not count either, unless all answers are such. The figures exclude replica
+	// writes, recovery and scrubs.
+	OSDIO []ceph.OSDIO `json:"osdIO,omitempty"`
 	// SlowOSDs lists up to three OSDs that were slower than their peers. The OSD with the highest latency
 	// relative to its peers comes first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
@@ -154,27 +158,8 @@ type OSDShare struct {
 
 // OSDSample is one answer of `ceph osd perf`.
 type OSDSample struct {
-	Time time.Time    `json:"time"`
-	OSDs []OSDLatency `json:"osds"`
-}
-
-// OSDLatency has the latencies of one OSD in a sample.
-type OSDLatency struct {
-	ID            int     `json:"id"`
-	CommitSeconds float64 `json:"commitSeconds"`
-	ApplySeconds  float64 `json:"applySeconds"`
-}
-
-// OSDIO is the client I/O of one OSD as primary, for all pools. Each figure is the median of the
-// answers of `ceph osd status` during a phase. Answers of the first ten seconds do not count. Answers with
-// only zeros do not count either, unless all answers are such. The figures exclude replica writes, recovery
-// and scrubs.
-type OSDIO struct {
-	ID                       int     `json:"id"`
-	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
-	WriteOperationsPerSecond float64 `json:"writeOperationsPerSecond"`
-	ReadBytesPerSecond       float64 `json:"readBytesPerSecond"`
-	WriteBytesPerSecond      float64 `json:"writeBytesPerSecond"`
+	Time time.Time         `json:"time"`
+	OSDs []ceph.OSDLatency `json:"osds"`
 }
 
 // SlowOSD is an OSD that was slower than its peers. Its peers are the other OSDs of its device class

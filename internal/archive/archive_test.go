@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
@@ -56,11 +57,11 @@ func example(t testing.TB, state v1alpha1.RunState, size sized) *Run {
 	phase.Observation = &figure.Observation{Result: merged, Figures: figures, Marks: []v1alpha1.ResultMark{v1alpha1.MarkClosedLoop}}
 	sample := OSDSample{Time: start}
 	for i := range size.osds {
-		sample.OSDs = append(sample.OSDs, OSDLatency{ID: i, CommitSeconds: random.Float64(), ApplySeconds: random.Float64()})
+		sample.OSDs = append(sample.OSDs, ceph.OSDLatency{ID: i, CommitSeconds: random.Float64(), ApplySeconds: random.Float64()})
 	}
 	phase.OSDLatencies = []OSDSample{sample}
 	for i := range size.osds {
-		phase.OSDIO = append(phase.OSDIO, OSDIO{ID: i, WriteOperationsPerSecond: random.Float64(), WriteBytesPerSecond: random.Float64()})
+		phase.OSDIO = append(phase.OSDIO, ceph.OSDIO{ID: i, WriteOperationsPerSecond: random.Float64(), WriteBytesPerSecond: random.Float64()})
 	}
 	return &Run{
 		SchemaVersion: SchemaVersion, Number: 2, State: state, StartTime: start, EndTime: start.Add(time.Minute),

@@ -67,22 +67,22 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 	labels[LabelRunID] = string(document.RunID)
 	labels[LabelExecution] = Execution(benchmark)
 	labels[LabelRun] = strconv.Itoa(int(run.Number))
-	immutable := true
+	cm := Document(benchmark, v1alpha1.KindCephBenchmark, Key, data)
+	cm.Name, cm.Labels = Name(benchmark, run.Number), labels
+	cm.Annotations = map[string]string{AnnotationExecutionStart: document.ExecutionTime.Format(time.RFC3339)}
+	return cm, nil
+}
+
+// Document returns an immutable ConfigMap, still without a name and labels, that has one document of its owner.
+func Document(owner metav1.Object, kind, key string, data []byte) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: benchmark.Namespace,
-			Name:      Name(benchmark, run.Number),
-			Labels:    labels,
-			Annotations: map[string]string{
-				AnnotationExecutionStart: document.ExecutionTime.Format(time.RFC3339),
-			},
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(benchmark, v1alpha1.GroupVersion.WithKind("CephBenchmark")),
-			},
+			Namespace:       owner.GetNamespace(),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(kind))},
 		},
-		Immutable:  &immutable,
-		BinaryData: map[string][]byte{Key: data},
-	}, nil
+		Immutable:  new(true),
+		BinaryData: map[string][]byte{key: data},
+	}
 }
 
 // ForeignError says that a ConfigMap does not have the results that the operator wrote for a benchmark.

@@ -111,18 +111,22 @@ func encode(document any, limit int) (data []byte, fits bool, err error) {
 	if len(text) > maxDocumentBytes {
 		return nil, false, nil
 	}
+	data, err = Compress(text)
+	return data, len(data) <= limit, err
+}
+
+// Compress returns a text in the form in which ConfigMaps have it.
+func Compress(text []byte) ([]byte, error) {
 	var compressed bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if _, err := writer.Write(text); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if err := writer.Close(); err != nil {
-		return nil, false, err
-	}
-	return compressed.Bytes(), compressed.Len() <= limit, nil
+	err = writer.Close()
+	return compressed.Bytes(), err
 }
 
 // Unmarshal reads the output of Marshal. It uses a bounded amount of memory for any input. It skips

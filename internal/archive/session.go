@@ -180,18 +180,9 @@ func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string
 	if err != nil {
 		return nil, err
 	}
-	immutable := true
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: sweep.Namespace, Name: name,
-			Labels: map[string]string{
-				"app.kubernetes.io/managed-by": "cephtune", LabelSwitchedSession: strconv.Itoa(s.Number()),
-			},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sweep, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))},
-		},
-		Immutable:  &immutable,
-		BinaryData: map[string][]byte{SessionKey: data},
-	}
+	cm := Document(sweep, v1alpha1.KindCephTuningSweep, SessionKey, data)
+	cm.Name = name
+	cm.Labels = map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelSwitchedSession: strconv.Itoa(s.Number())}
 	maps.Copy(cm.Labels, labels)
 	return cm, nil
 }

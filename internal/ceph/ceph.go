@@ -116,3 +116,12 @@ type Client interface {
 	// RemoveObjects removes objects. Missing objects are no error.
 	RemoveObjects(ctx context.Context, conn Connection, pool, namespace string, objects []string) error
 }
+
+// StoreIn returns a function for an errgroup, which calls get and stores its result in *place.
+func StoreIn[T any](place *T, get func() (T, error)) func() error {
+	return func() error {
+		got, err := get()
+		*place = got
+		return err
+	}
+}

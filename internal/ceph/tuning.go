@@ -49,16 +49,16 @@ func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	if err := mayPlace(pool, pgs); err != nil {
 		return nil, err
 	}
-	found := slices.IndexFunc(m.Pools, func(p Pool) bool { return p.Name == pool })
-	if found < 0 {
+	found := PoolNamed(m.Pools, pool)
+	if found == nil {
 		return nil, &InvalidError{fmt.Sprintf("there is no pool %s", pool)}
 	}
 	for _, pg := range pgs {
-		if err := m.Pools[found].takes(pg); err != nil {
+		if err := found.takes(pg); err != nil {
 			return nil, err
 		}
 	}
-	return &m.Pools[found], nil
+	return found, nil
 }
 
 // takes returns an error if the pool does not have the placement group, if the ID of an OSD is negative, or if

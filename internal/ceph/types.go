@@ -184,6 +184,14 @@ type Pool struct {
 	Flags []string `json:"flags,omitempty"`
 }
 
+// PoolNamed returns the pool with a name; nil if there is none.
+func PoolNamed(pools []Pool, name string) *Pool {
+	if i := slices.IndexFunc(pools, func(p Pool) bool { return p.Name == name }); i >= 0 {
+		return &pools[i]
+	}
+	return nil
+}
+
 // OSD is one OSD in the result of `ceph osd df`.
 type OSD struct {
 	ID             int    `json:"id"`

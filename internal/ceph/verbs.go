@@ -365,6 +365,15 @@ func (v verbs) MarkOSDsDown(ctx context.Context, conn Connection, fence Fence, o
 
 func osdWord(osd int) string { return "osd." + strconv.Itoa(osd) }
 
+// OSDNames lists OSDs in the form "osd.1, osd.2".
+func OSDNames(osds []int) string {
+	var names []string
+	for _, id := range slices.Sorted(slices.Values(osds)) {
+		names = append(names, osdWord(id))
+	}
+	return strings.Join(names, ", ")
+}
+
 func numbers(osds []int) []string {
 	var texts []string
 	for _, osd := range osds {

@@ -21,11 +21,7 @@ func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 		if x.time.Before(start.Add(-around)) || x.time.After(end.Add(around)) {
 			continue
 		}
-		sample := archive.OSDSample{Time: x.time}
-		for _, osd := range x.latencies {
-			sample.OSDs = append(sample.OSDs, archive.OSDLatency(osd))
-		}
-		samples = append(samples, sample)
+		samples = append(samples, archive.OSDSample{Time: x.time, OSDs: x.latencies})
 	}
 	return samples
 }

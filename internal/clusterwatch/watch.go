@@ -149,7 +149,7 @@ func (w *Watch) look(ctx context.Context) {
 	surveying := w.startSurvey()
 	var group errgroup.Group // No shared context: a survey is kept even if the sample fails.
 	if surveying {
-		group.Go(storeIn(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
+		group.Go(ceph.StoreIn(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
 	}
 	group.Go(func() (err error) {
 		sample, more, err = w.takeSample(ctx, surveying)
@@ -252,18 +252,18 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	}
 	sample := quiescence.Sample{Time: w.now()}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(storeIn(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, connection) }))
-	group.Go(storeIn(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, connection) }))
+	group.Go(ceph.StoreIn(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, connection) }))
+	group.Go(ceph.StoreIn(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, connection) }))
 	if w.looksForStrays() {
-		group.Go(storeIn(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, connection) }))
+		group.Go(ceph.StoreIn(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, connection) }))
 	}
 	var more *Extra
 	if !surveying && w.wantsExtra(sample.Time) {
 		more = &Extra{time: sample.Time}
-		group.Go(storeIn(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, connection) }))
-		group.Go(storeIn(&more.DF, func() (*ceph.DF, error) { return w.ceph.DF(ctx, connection) }))
+		group.Go(ceph.StoreIn(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, connection) }))
+		group.Go(ceph.StoreIn(&more.DF, func() (*ceph.DF, error) { return w.ceph.DF(ctx, connection) }))
 		if w.betweenRuns() {
-			group.Go(storeIn(&more.OSDs, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, connection) }))
+			group.Go(ceph.StoreIn(&more.OSDs, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, connection) }))
 		} else {
 			group.Go(func() error {
 				more.io = w.osdIO(ctx, connection)
@@ -316,29 +316,20 @@ func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	}
 	s := &Survey{}
 	group, part := errgroup.WithContext(ctx)
-	group.Go(storeIn(&s.OSDMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, connection) }))
+	group.Go(ceph.StoreIn(&s.OSDMap, func() (*ceph.OSDMap, error) { return w.ceph.OSDMap(part, connection) }))
 	group.Go(func() (err error) {
 		if s.OSDs, err = w.ceph.OSDs(part, connection); err == nil {
 			s.CacheBytes, err = ceph.CacheBytes(part, w.ceph, connection, s.OSDs)
 		}
 		return err
 	})
-	group.Go(storeIn(&s.DF, func() (*ceph.DF, error) { return w.ceph.DF(part, connection) }))
-	group.Go(storeIn(&s.Versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, connection) }))
-	group.Go(storeIn(&s.PGs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, connection) }))
-	group.Go(storeIn(&s.Config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, connection) }))
-	group.Go(storeIn(&s.Tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, connection) }))
+	group.Go(ceph.StoreIn(&s.DF, func() (*ceph.DF, error) { return w.ceph.DF(part, connection) }))
+	group.Go(ceph.StoreIn(&s.Versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, connection) }))
+	group.Go(ceph.StoreIn(&s.PGs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, connection) }))
+	group.Go(ceph.StoreIn(&s.Config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, connection) }))
+	group.Go(ceph.StoreIn(&s.Tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, connection) }))
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// storeIn returns a function for an errgroup, which calls get and stores its result in *place.
-func storeIn[T any](place *T, get func() (T, error)) func() error {
-	return func() error {
-		got, err := get()
-		*place = got
-		return err
-	}
 }

@@ -140,7 +140,7 @@ func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Execution) {
 	status.Summary = ellipsis.Cut(c.Summary, 512)
 	status.Environment, status.SpaceEfficiency, status.PoolOSDs = &c.environment, c.space, s.PoolOSDs
 	if c.Valid == 0 {
-		setEnd(status, v1alpha1.ConditionFailed, kstatus.Outcome{
+		kstatus.Set(&status.Conditions, v1alpha1.ConditionFailed, metav1.ConditionTrue, status.ObservedGeneration, kstatus.Outcome{
 			Reason:  v1alpha1.ReasonNoValidRun,
 			Message: fmt.Sprintf("None of %d runs is valid. The last one: %s", s.Spec.Repetitions, c.Summary),
 		})
@@ -152,5 +152,5 @@ func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Execution) {
 	status.Phases, status.Headline, status.SlowOSDs = c.Phases, c.Headline, c.slow
 	status.Verdict, status.Expectations = c.Gate.Verdict, c.Gate.Results
 	kind, o := kstatus.Judge(status.Verdict, s.Spec.FailOn, c.Summary)
-	setEnd(status, kind, o)
+	kstatus.Set(&status.Conditions, kind, metav1.ConditionTrue, status.ObservedGeneration, o)
 }

@@ -114,5 +114,5 @@ func Diagnosed(s *v1alpha1.CephBenchmarkStatus, now time.Time, found v1alpha1.Di
 	s.CompletionTime, s.Environment = new(metav1.NewTime(now)), &environment
 	s.Diagnosis, s.Headline, s.Summary = &found, diagnosis.Headline(found), diagnosis.Summary(found)
 	kind, o := kstatus.Judge[v1alpha1.BenchmarkVerdict]("", nil, s.Summary)
-	setEnd(s, kind, o)
+	kstatus.Set(&s.Conditions, kind, metav1.ConditionTrue, s.ObservedGeneration, o)
 }

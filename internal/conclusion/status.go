@@ -3,7 +3,6 @@ package conclusion
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -47,12 +46,5 @@ func Fail(s *v1alpha1.CephBenchmarkStatus, now time.Time, o kstatus.Outcome) {
 			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, ellipsis.Cut(o.Message, 128)
 		}
 	}
-	setEnd(s, v1alpha1.ConditionFailed, o)
-}
-
-// setEnd sets the condition of the given kind: Complete or Failed.
-func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
-	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: ellipsis.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
-	})
+	kstatus.Set(&s.Conditions, v1alpha1.ConditionFailed, metav1.ConditionTrue, s.ObservedGeneration, o)
 }

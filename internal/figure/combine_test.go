@@ -82,7 +82,7 @@ func TestFiguresHaveTheirUnitBesideThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, ok := findResult(r, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
+		m, ok := FindResult(r, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
 		if !ok || m.Text != want {
 			t.Errorf("got %q, want %q", m.Text, want)
 		}

@@ -86,6 +86,6 @@ func CombinedIOPS(runs []Observation) (v1alpha1.Decimal, error) {
 	if err != nil {
 		return "", err
 	}
-	m, _ := findResult(combined, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
+	m, _ := FindResult(combined, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
 	return m.Value, nil
 }

@@ -99,7 +99,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 		c.clause = name(e) + " is unknown: no run is valid"
 		return c, nil
 	}
-	m, ok := findResult(phases[i], e.Metric, e.Direction)
+	m, ok := FindResult(phases[i], e.Metric, e.Direction)
 	if !ok {
 		return c.withoutFigure(e, phases[i], against.References[e.Reference]), nil
 	}

@@ -369,7 +369,7 @@ func TestTheLastBinHasNoUpperEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, ok := findResult(combined, v1alpha1.MetricLatencyP99, v1alpha1.DirectionTotal); ok {
+	if m, ok := FindResult(combined, v1alpha1.MetricLatencyP99, v1alpha1.DirectionTotal); ok {
 		t.Errorf("a bound is taken for a value: %+v", m)
 	}
 }

@@ -36,7 +36,7 @@ func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 
 // inHeadline returns a figure with its interval; "" if the figure is unknown.
 func inHeadline(figures v1alpha1.PhaseResult, metric v1alpha1.Metric) string {
-	m, ok := findResult(figures, metric, v1alpha1.DirectionTotal)
+	m, ok := FindResult(figures, metric, v1alpha1.DirectionTotal)
 	f, err := readMetric(m)
 	switch {
 	case !ok || err != nil:
@@ -52,7 +52,7 @@ func inHeadline(figures v1alpha1.PhaseResult, metric v1alpha1.Metric) string {
 // MainMetric returns the metric of [Headline]; IOPS if the phase has no figure.
 func MainMetric(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) v1alpha1.Metric {
 	for _, metric := range mainMetrics(phase) {
-		if _, ok := findResult(figures, metric, v1alpha1.DirectionTotal); ok {
+		if _, ok := FindResult(figures, metric, v1alpha1.DirectionTotal); ok {
 			return metric
 		}
 	}
@@ -85,7 +85,8 @@ func Objective(spec *v1alpha1.CephBenchmarkSpec) v1alpha1.Metric {
 	return ""
 }
 
-func findResult(r v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (v1alpha1.MetricResult, bool) {
+// FindResult returns the result of a phase for a metric and a direction, or false.
+func FindResult(r v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (v1alpha1.MetricResult, bool) {
 	for _, m := range r.Metrics {
 		if m.Metric == metric && m.Direction == direction {
 			return m, true

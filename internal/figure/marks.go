@@ -106,7 +106,8 @@ func InClosedLoop(template *v1alpha1.BenchmarkTemplate, ref v1alpha1.MetricRefer
 	if !IsPercentile(ref.Metric) {
 		return false
 	}
-	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == ref.Phase && engine.TraitsOf(&p).ClosedLoop })
+	phase := template.Phase(ref.Phase)
+	return phase != nil && engine.TraitsOf(phase).ClosedLoop
 }
 
 func sharesImage(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) bool {

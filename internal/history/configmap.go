@@ -30,18 +30,8 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, nights []Night) (*corev1.Confi
 	if err != nil {
 		return nil, err
 	}
-	immutable := true
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: benchmark.Namespace,
-			Labels:    archive.HistoryLabels(benchmark.Name),
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(benchmark, v1alpha1.GroupVersion.WithKind("CephBenchmark")),
-			},
-		},
-		Immutable:  &immutable,
-		BinaryData: map[string][]byte{archive.HistoryKey: data},
-	}
+	cm := archive.Document(benchmark, v1alpha1.KindCephBenchmark, archive.HistoryKey, data)
+	cm.Labels = archive.HistoryLabels(benchmark.Name)
 	cm.Name = archive.HistoryName(benchmark.Name, archive.Digest(cm))
 	return cm, nil
 }
@@ -67,19 +57,12 @@ func pack(nights []Night, limit int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		var out bytes.Buffer
-		writer, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		data, err := archive.Compress(text)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := writer.Write(text); err != nil {
-			return nil, err
-		}
-		if err := writer.Close(); err != nil {
-			return nil, err
-		}
-		if out.Len() <= limit && len(text) <= maxText {
-			return out.Bytes(), nil
+		if len(data) <= limit && len(text) <= maxText {
+			return data, nil
 		}
 		nights = nights[len(nights)/16+1:]
 	}

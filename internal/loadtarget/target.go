@@ -66,19 +66,15 @@ func (t Target) all() []v1alpha1.Target {
 	return append([]v1alpha1.Target{t.Template.Target}, t.Elsewhere...)
 }
 
-// copies returns the number of OSDs of each PG of a target, which store its copies or chunks; 1 if
-// unknown.
-func (t Target) copies(target v1alpha1.Target) int {
-	switch {
-	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
-		return int(target.ScratchPool.ErasureCoded.DataChunks + target.ScratchPool.ErasureCoded.CodingChunks)
-	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
-		return int(target.ScratchPool.Replicated.Size)
+// dataPool describes the pool that stores the data of a target: one copy if it is unknown, for example for a claim.
+func (t Target) dataPool(target v1alpha1.Target) settings.CephPool {
+	if target.ScratchPool != nil {
+		return settings.DataPool(*target.ScratchPool)
 	}
 	if pool := t.existingPool(); pool != nil {
-		return pool.Size
+		return settings.CephPool{Name: pool.Name, Size: pool.Size, DataChunks: pool.DataChunks}
 	}
-	return 1
+	return settings.CephPool{Size: 1}
 }
 
 // existingPool returns the existing pool that stores the data; nil if the target is not an existing pool,
@@ -87,37 +83,19 @@ func (t Target) existingPool() *ceph.Pool {
 	if t.Template.Target.ExistingPool == nil {
 		return nil
 	}
-	pools := t.Pools()
-	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == t.DataPool() })
-	if index < 0 {
-		return nil
-	}
-	return &pools[index]
+	return ceph.PoolNamed(t.Pools(), t.DataPool())
 }
 
 // DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated or unknown
 // pool, and for a claim.
-func (t Target) DataChunks() int { return t.dataChunks(t.Template.Target) }
-
-func (t Target) dataChunks(target v1alpha1.Target) int {
-	if pool := target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
-		return int(pool.ErasureCoded.DataChunks)
-	}
-	if t.Survey == nil {
-		return 0
-	}
-	if pool := t.existingPool(); pool != nil {
-		return pool.DataChunks
-	}
-	return 0
-}
+func (t Target) DataChunks() int { return t.dataPool(t.Template.Target).DataChunks }
 
 // Overhead returns how many bytes OSDs store for one byte of a client; 1 if unknown, for example for a claim. Of several
 // targets, it is that of the one that stores the most.
 func (t Target) Overhead() float64 {
 	most := 0.0
 	for _, target := range t.all() {
-		most = max(most, float64(t.copies(target))/float64(max(t.dataChunks(target), 1)))
+		most = max(most, t.dataPool(target).Overhead())
 	}
 	return most
 }
@@ -195,16 +173,16 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 	}
 	pools := t.Pools()
 	for _, name := range t.PoolNames() {
-		index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-		if index < 0 {
+		pool := ceph.PoolNamed(pools, name)
+		if pool == nil {
 			return "there is no pool " + name
 		}
 		osds := t.ConfinedTo
 		if name == settings.ScratchPool && len(t.PoolNames()) > 1 {
 			// The few metadata objects need not use all of these OSDs.
-			osds = placement.Used(pools[index], pgs, osds)
+			osds = placement.Used(*pool, pgs, osds)
 		}
-		if wrong := placement.CheckConfined(pools[index], pgs, osds); wrong != "" {
+		if wrong := placement.CheckConfined(*pool, pgs, osds); wrong != "" {
 			return wrong
 		}
 	}

@@ -29,7 +29,7 @@ func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	}
 	slices.Sort(lost)
 	return fmt.Sprintf("placement groups may become unavailable without %s (%d in all): %s",
-		Names(without), len(lost), strings.Join(lost[:min(len(lost), maxExamples)], ", "))
+		ceph.OSDNames(without), len(lost), strings.Join(lost[:min(len(lost), maxExamples)], ", "))
 }
 
 // unavailable says why a placement group may become unavailable; "" if it stays available. A

@@ -8,6 +8,7 @@
 package outage
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,11 +39,8 @@ func PlanFor(t *v1alpha1.BenchmarkTemplate) (Plan, bool) {
 	if t.Outage == nil {
 		return Plan{}, false
 	}
-	index := slices.IndexFunc(t.Phases, func(p v1alpha1.Phase) bool { return p.Name == t.Outage.Phase })
-	if index < 0 {
-		return PlanOf(t.Outage, 0), true
-	}
-	return PlanOf(t.Outage, engine.TraitsOf(&t.Phases[index]).Ramp), true
+	phase := cmp.Or(t.Phase(t.Outage.Phase), &v1alpha1.Phase{})
+	return PlanOf(t.Outage, engine.TraitsOf(phase).Ramp), true
 }
 
 // PlanOf returns the plan for an outage in a template. The ramp is that of the outage's phase.

@@ -31,20 +31,20 @@ func Restore(ctx context.Context, journal Journal, client ceph.Client, connectio
 	}
 	report, err := journal.Restore(ctx)
 	if wait, ok := errors.AsType[*tuning.WaitError](err); ok {
-		return reconcile.Wait(fmt.Sprintf("noup of %s will be unset after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why)), nil
+		return reconcile.Wait(fmt.Sprintf("noup of %s will be unset after %s: %s.", ceph.OSDNames(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why)), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("unset noup of %s: %w", Names(OSDsOf(j)), err)
+		return "", fmt.Errorf("unset noup of %s: %w", ceph.OSDNames(OSDsOf(j)), err)
 	}
 	if !report.Done {
-		return reconcile.Wait(fmt.Sprintf("noup of %s is not unset yet: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
+		return reconcile.Wait(fmt.Sprintf("noup of %s is not unset yet: %s.", ceph.OSDNames(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
 	}
 	m, err := client.OSDMap(ctx, connection)
 	if err != nil {
 		return "", err
 	}
 	if down := downOf(OSDsOf(j), m); len(down) > 0 {
-		return reconcile.Wait(fmt.Sprintf("noup is unset. Waiting for %s to come up: if that lasts, check their pods.", Names(down))), nil
+		return reconcile.Wait(fmt.Sprintf("noup is unset. Waiting for %s to come up: if that lasts, check their pods.", ceph.OSDNames(down))), nil
 	}
 	return "", journal.Close(ctx)
 }
@@ -58,13 +58,4 @@ func downOf(osds []int, m *ceph.OSDMap) []int {
 		}
 	}
 	return down
-}
-
-// Names lists OSDs in the form "osd.1, osd.2".
-func Names(osds []int) string {
-	names := make([]string, 0, len(osds))
-	for _, id := range slices.Sorted(slices.Values(osds)) {
-		names = append(names, fmt.Sprintf("osd.%d", id))
-	}
-	return strings.Join(names, ", ")
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
-	"github.com/cephtune/cephtune/internal/reconcile/objectref"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -28,12 +27,6 @@ const KeepEvery = 30 * time.Second
 // them back about half a minute after this manager started.
 const orphanedAfter = 90 * time.Second
 
-// Lock is the part of the lock of Ceph clusters that a Restorer needs.
-type Lock interface {
-	Acquire(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
-	Release(ctx context.Context, connection ceph.Connection, fsid string, holder objectref.Ref) error
-}
-
 // Restorer brings back orphaned OSDs. OSDs are orphaned if the benchmark or sweep that stopped them no longer
 // exists, is no longer running, or has not ended its outage in time. They also count as orphaned if the
 // manager may not read that benchmark or sweep. A running benchmark or sweep brings its OSDs back itself. The
@@ -42,13 +35,13 @@ type Lock interface {
 type Restorer struct {
 	Operator
 
-	Lock     Lock
+	Lock     lock.Locker
 	Reader   client.Reader // without a cache
 	Clusters []settings.Cluster
 	Every    time.Duration
 	// kept holds facts about the existing journals, by FSID. A journal lists the OSDs that an outage
 	// stopped.
-	kept map[string]kept
+	kept map[string]*kept
 }
 
 // kept holds the facts about one journal.
@@ -58,19 +51,16 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine unsets noup for the OSDs in the journal; nil until it is needed. It acts for the journal's
-	// object, and remembers when it began to wait for changes of an earlier process to end. So each journal
-	// needs an engine of its own.
-	engine *tuning.Engine
-	// The field cluster has the connections that the engine uses.
-	cluster tuning.Cluster
+	// execution has the engine that unsets noup for the OSDs in the journal. The engine acts for the journal's object, and
+	// remembers when it began to wait for changes of an earlier process to end. So each journal needs an engine of its own.
+	execution Execution
 }
 
 // Start implements manager.Runnable. The manager calls Start when it becomes the leader.
 func (k *Restorer) Start(ctx context.Context) error {
 	ticker := time.NewTicker(k.Every)
 	defer ticker.Stop()
-	k.kept = map[string]kept{}
+	k.kept = map[string]*kept{}
 	for {
 		for _, cluster := range k.Clusters {
 			if err := k.keep(ctx, cluster); err != nil && ctx.Err() == nil {
@@ -100,8 +90,8 @@ func (k *Restorer) keep(ctx context.Context, cluster settings.Cluster) error {
 		return nil
 	}
 	now := k.Now()
-	if known := k.kept[info.FSID]; known.sweep != left.Sweep || known.writer != left.Writer {
-		k.kept[info.FSID] = kept{sweep: left.Sweep, writer: left.Writer, since: now}
+	if known := k.kept[info.FSID]; known == nil || known.sweep != left.Sweep || known.writer != left.Writer {
+		k.kept[info.FSID] = &kept{sweep: left.Sweep, writer: left.Writer, since: now}
 	}
 	working, err := k.isAtWork(ctx, left.Sweep)
 	if apierrors.IsForbidden(err) {
@@ -121,23 +111,17 @@ func (k *Restorer) keep(ctx context.Context, cluster settings.Cluster) error {
 // up, it also releases that object's lock, unless the parameter working says that the object may still be
 // running.
 func (k *Restorer) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
-	osds := Names(OSDsOf(left))
+	osds := ceph.OSDNames(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s keeps %s down, and the operator config names no identity that may unset noup: "+
 			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, strings.ReplaceAll(osds, ",", ""))
 	}
-	observer, err := k.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
-	if err != nil {
-		return err
-	}
 	// The Restorer acts for the object that stopped the OSDs. If another object has the lock, that object
 	// brings the OSDs back before anything else.
-	holder := left.Sweep.Ref()
-	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
-	if err != nil {
-		return err
-	}
-	waits, err := Restore(ctx, engine, k.Ceph, observer)
+	stopper := Stopper{Operator: k.Operator, Execution: &k.kept[left.FSID].execution, Cluster: cluster, FSID: left.FSID, Holder: left.Sweep.Ref()}
+	held := lock.Handle{Lock: k.Lock, FSID: left.FSID, Holder: stopper.Holder, Connect: stopper.observer, Now: k.Now}
+	stopper.Guard = held.Fence
+	waits, err := stopper.restore(ctx)
 	if err != nil || !waits.IsDone() {
 		return err
 	}
@@ -146,7 +130,7 @@ func (k *Restorer) restore(ctx context.Context, cluster settings.Cluster, left *
 	if working {
 		return nil // The running object releases the lock itself.
 	}
-	return k.Lock.Release(ctx, observer, left.FSID, holder)
+	return held.Release(ctx)
 }
 
 // isOverdue reports whether an outage has passed its deadline, or belongs to an earlier manager and has not
@@ -180,27 +164,4 @@ func (k *Restorer) isAtWork(ctx context.Context, owner tuning.Sweep) (bool, erro
 		return string(o.GetUID()) == owner.UID && (meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) || !o.GetDeletionTimestamp().IsZero())
 	}
 	return works(benchmark, benchmark.Status.Conditions) || works(sweep, sweep.Status.Conditions), nil
-}
-
-// engine returns the tuning.Engine for the journal of a cluster. It makes a new one for a new journal, and if
-// monitors or keys have changed.
-func (k *Restorer) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
-	stopper, err := k.Rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
-	if err != nil {
-		return nil, err
-	}
-	known, target := k.kept[fsid], tuning.Cluster{FSID: fsid, Observer: observer, Tuner: stopper}
-	if known.engine != nil && known.cluster == target {
-		return known.engine, nil
-	}
-	known.cluster = target
-	known.engine = k.newEngine(target, func(ctx context.Context) (ceph.Fence, error) {
-		grant, err := k.Lock.Acquire(ctx, observer, fsid, holder, k.Now())
-		if err != nil {
-			return ceph.Fence{}, err
-		}
-		return grant.Fence(fsid)
-	}, time.Time{}, k.Reached)
-	k.kept[fsid] = known
-	return known.engine, nil
 }

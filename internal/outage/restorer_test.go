@@ -27,7 +27,11 @@ import (
 )
 
 // holders grants the lock to every holder. It records who takes it and who releases it.
-type holders struct{ took, gave []string }
+type holders struct {
+	lock.Locker // panics: a restorer only acquires and releases
+
+	took, gave []string
+}
 
 func (h *holders) Acquire(_ context.Context, _ ceph.Connection, _ string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
 	if !slices.Contains(h.took, holder.Name) {
@@ -84,7 +88,7 @@ func newRestorersWorld(t *testing.T, objects ...client.Object) *restorersWorld {
 			Ceph: w.ceph, Rook: fixedRook{}, Store: w.store, Writer: "this", Doubts: &tuning.Doubts{},
 			Now: func() time.Time { return w.clock }, Reached: func(tuning.Step) error { return nil },
 		},
-		Lock: w.holders, Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), kept: map[string]kept{},
+		Lock: w.holders, Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), kept: map[string]*kept{},
 	}
 	return w
 }

@@ -111,6 +111,6 @@ func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, 
 	return []quiescence.Obstacle{{
 		Code: v1alpha1.ReasonWaitingForQuiescence, Waits: true,
 		Message: fmt.Sprintf("%s may not be marked down again before %s: an OSD that is marked down too often stops its process.",
-			Names(p.OSDs), start.UTC().Format(time.TimeOnly)),
+			ceph.OSDNames(p.OSDs), start.UTC().Format(time.TimeOnly)),
 	}}
 }

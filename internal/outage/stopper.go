@@ -186,7 +186,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 		return max(wait.Until.Sub(before), reconcile.AtOnce), nil // Wait, because a change that is still in flight could undo the restore.
 	}
 	if err != nil {
-		return 0, fmt.Errorf("unset noup of %s: %w", Names(p.OSDs), err)
+		return 0, fmt.Errorf("unset noup of %s: %w", ceph.OSDNames(p.OSDs), err)
 	}
 	if !report.Done {
 		return time.Second, nil
@@ -223,7 +223,7 @@ func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*
 		return reconcile.Done, err
 	}
 	if s.Cluster.Identities.OSDStopper == "" {
-		return "", fmt.Errorf("%s %s has stopped %s, and %w", left.Sweep.KindOrSweep(), left.Sweep, Names(OSDsOf(left)), errNoStopper)
+		return "", fmt.Errorf("%s %s has stopped %s, and %w", left.Sweep.KindOrSweep(), left.Sweep, ceph.OSDNames(OSDsOf(left)), errNoStopper)
 	}
 	return s.restore(ctx)
 }

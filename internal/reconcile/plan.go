@@ -150,12 +150,9 @@ func Joined(all []Event) []Event {
 	return joined
 }
 
-// maxNote is the maximum length of an event's note, in bytes.
-const maxNote = 1024
-
 // Emit emits the joined events about a step.
 func Emit(recorder events.EventRecorder, object client.Object, step Step, all ...Event) {
 	for _, e := range Joined(all) {
-		recorder.Eventf(object, nil, e.Type, e.Reason, string(step), "%s", ellipsis.Cut(e.Message, maxNote))
+		recorder.Eventf(object, nil, e.Type, e.Reason, string(step), "%s", ellipsis.Cut(e.Message, kstatus.MaxMessage))
 	}
 }

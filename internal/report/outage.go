@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/outage"
 )
@@ -69,7 +70,7 @@ func outageBy(b *v1alpha1.CephBenchmark) string {
 	if d == nil {
 		return ""
 	}
-	return fmt.Sprintf("In phase %s, %s. ", d.Phase, outage.Names(outage.PlanOf(d, 0).OSDs))
+	return fmt.Sprintf("In phase %s, %s. ", d.Phase, ceph.OSDNames(outage.PlanOf(d, 0).OSDs))
 }
 
 func seconds(d v1alpha1.Decimal) string { return figure.HumanDecimal(v1alpha1.MetricTimeToClean, d) }

@@ -65,6 +65,14 @@ const maxSeriesSeconds = 1e6
 // The clocks of the tools are accurate to a millisecond.
 const coverage = 0.998
 
+// Append adds an interval with its rates.
+func (s *Series) Append(start, end, operationsPerSecond, bytesPerSecond float64) {
+	s.StartSeconds = append(s.StartSeconds, start)
+	s.EndSeconds = append(s.EndSeconds, end)
+	s.OperationsPerSecond = append(s.OperationsPerSecond, operationsPerSecond)
+	s.BytesPerSecond = append(s.BytesPerSecond, bytesPerSecond)
+}
+
 // PerSecond aligns the series to whole seconds. It omits a second if more than two milliseconds of it lie
 // outside of all intervals. If several intervals share a second, the second gets the mean of their rates,
 // weighted by time. Its latency is the mean weighted by operations, or by time if operations are unknown. If

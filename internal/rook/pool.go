@@ -39,8 +39,6 @@ const (
 	// before the request; after this time, it has finished.
 	releaseAfter = time.Minute
 
-	defaultMetadataSize = 3
-
 	paramPGNum         = "pg_num"
 	paramAutoscaleMode = "pg_autoscale_mode"
 	autoscalerOff      = "off"
@@ -389,42 +387,22 @@ func (p scratchPool) digest(key string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// scratchPools returns the pools to create for the specs of all targets, in the order of creation.
+// scratchPools returns the pools to create for the specs of all targets, in the order of creation. It sets
+// requireSafeReplicaSize to false if the size is 1: otherwise Rook refuses a single copy.
 func scratchPools(specs []v1alpha1.ScratchPool) []scratchPool {
 	var all []scratchPool
 	for target, spec := range specs {
-		names := settings.ScratchNamesOf(target)
-		if spec.ErasureCoded == nil {
-			size := int32(defaultMetadataSize)
-			if spec.Replicated != nil {
-				size = spec.Replicated.Size
+		for _, p := range settings.CephPools(target, spec) {
+			pool := commonSpec(spec, parameters(p.Parameters))
+			if p.DataChunks > 0 {
+				pool["erasureCoded"] = map[string]any{"dataChunks": int64(p.DataChunks), "codingChunks": int64(p.Size - p.DataChunks)}
+			} else {
+				pool["replicated"] = map[string]any{"size": int64(p.Size), "requireSafeReplicaSize": p.Size > 1}
 			}
-			all = append(all, scratchPool{name: names.Pool, spec: replicatedSpec(spec, size, parameters(spec.Parameters))})
-			continue
+			all = append(all, scratchPool{name: p.Name, spec: pool})
 		}
-		ec := spec.ErasureCoded
-		data := commonSpec(spec, parameters(spec.Parameters))
-		data["erasureCoded"] = map[string]any{"dataChunks": int64(ec.DataChunks), "codingChunks": int64(ec.CodingChunks)}
-		all = append(all,
-			scratchPool{name: names.Pool, spec: replicatedSpec(spec, metadataSize(*ec), parameters(ec.Metadata.Parameters))},
-			scratchPool{name: names.Data, spec: data})
 	}
 	return all
-}
-
-func metadataSize(ec v1alpha1.ErasureCodedPool) int32 {
-	if ec.Metadata.Size == 0 {
-		return defaultMetadataSize
-	}
-	return ec.Metadata.Size
-}
-
-// replicatedSpec sets requireSafeReplicaSize to false if size is 1: otherwise Rook refuses a single
-// copy.
-func replicatedSpec(spec v1alpha1.ScratchPool, size int32, params map[string]any) map[string]any {
-	pool := commonSpec(spec, params)
-	pool["replicated"] = map[string]any{"size": int64(size), "requireSafeReplicaSize": size > 1}
-	return pool
 }
 
 func commonSpec(spec v1alpha1.ScratchPool, params map[string]any) map[string]any {

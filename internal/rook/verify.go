@@ -27,25 +27,22 @@ func VerifyPools(want []v1alpha1.ScratchPool, pools []ceph.Pool) []string {
 
 // VerifyPool compares the wanted scratch pool of one target with the pools in Ceph, as [VerifyPools] does.
 func VerifyPool(target int, want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
-	names := settings.ScratchNamesOf(target)
-	if want.ErasureCoded == nil {
-		size := defaultMetadataSize
-		if want.Replicated != nil {
-			size = int(want.Replicated.Size)
-		}
-		return verifyOne(names.Pool, "replicated", size, wantedParameters(want.Parameters), pools)
+	var differences []string
+	for _, p := range settings.CephPools(target, want) {
+		differences = append(differences, verifyOne(p, pools)...)
 	}
-	ec := *want.ErasureCoded
-	differences := verifyOne(names.Pool, "replicated", int(metadataSize(ec)), wantedParameters(ec.Metadata.Parameters), pools)
-	return append(differences, verifyOne(names.Data, "erasure", int(ec.DataChunks+ec.CodingChunks), wantedParameters(want.Parameters), pools)...)
+	return differences
 }
 
-func verifyOne(name, kind string, size int, params map[string]string, pools []ceph.Pool) []string {
-	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-	if index < 0 {
+func verifyOne(want settings.CephPool, pools []ceph.Pool) []string {
+	name, kind, params := want.Name, "replicated", wantedParameters(want.Parameters)
+	if want.DataChunks > 0 {
+		kind = "erasure"
+	}
+	pool := ceph.PoolNamed(pools, name)
+	if pool == nil {
 		return []string{fmt.Sprintf("Ceph has no pool %s", name)}
 	}
-	pool := pools[index]
 	var differences []string
 	differ := func(format string, args ...any) {
 		differences = append(differences, "pool "+name+" "+fmt.Sprintf(format, args...))
@@ -53,15 +50,15 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 	if pool.Type != kind {
 		differ("is %s, not %s", pool.Type, kind)
 	}
-	if pool.Size != size {
-		differ("has size %d, not %d", pool.Size, size)
+	if pool.Size != want.Size {
+		differ("has size %d, not %d", pool.Size, want.Size)
 	}
-	if !settledPGs(pool) {
+	if !settledPGs(*pool) {
 		differ("is changing its number of PGs: pg_num is %d of %d, pgp_num %d of %d",
 			pool.PGNum, pool.PGNumTarget, pool.PGPlacementNum, pool.PGPlacementTarget)
 	}
 	for _, param := range slices.Sorted(maps.Keys(params)) {
-		got, shown := poolParameter(pool, param)
+		got, shown := poolParameter(*pool, param)
 		switch wanted := params[param]; {
 		case !shown && !sameAsUnset(wanted):
 			differ("does not have %s set, which should be %s: Ceph refused it, or does not show it", param, wanted)
@@ -78,28 +75,20 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 // when it reconciles the pool for another reason, so the pool has to be created again.
 func Overtaken(want []v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 	for target, spec := range want {
-		names, parameters := settings.ScratchNamesOf(target), wantedParameters(spec.Parameters)
-		if spec.ErasureCoded != nil {
-			if overtaken(names.Data, parameters, pools) {
-				return true
-			}
-			parameters = wantedParameters(spec.ErasureCoded.Metadata.Parameters)
-		}
-		if overtaken(names.Pool, parameters, pools) {
+		if slices.ContainsFunc(settings.CephPools(target, spec), func(p settings.CephPool) bool { return overtaken(p, pools) }) {
 			return true
 		}
 	}
 	return false
 }
 
-func overtaken(name string, params map[string]string, pools []ceph.Pool) bool {
-	index := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-	wanted, given := params[paramPGNum]
-	if index < 0 || !given {
+func overtaken(want settings.CephPool, pools []ceph.Pool) bool {
+	pool := ceph.PoolNamed(pools, want.Name)
+	wanted, given := wantedParameters(want.Parameters)[paramPGNum]
+	if pool == nil || !given {
 		return false
 	}
-	pool := pools[index]
-	return pool.AutoscaleMode == autoscalerOff && settledPGs(pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
+	return pool.AutoscaleMode == autoscalerOff && settledPGs(*pool) && !sameValue(wanted, strconv.Itoa(pool.PGNum))
 }
 
 // settledPGs reports whether a pool's five PG numbers agree. Ceph changes them one after

@@ -68,9 +68,9 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 	if pool == nil {
 		return ""
 	}
-	names := slices.Collect(maps.Keys(pool.Parameters))
-	if ec := pool.ErasureCoded; ec != nil {
-		names = slices.AppendSeq(names, maps.Keys(ec.Metadata.Parameters))
+	var names []string
+	for _, p := range CephPools(0, *pool) {
+		names = slices.AppendSeq(names, maps.Keys(p.Parameters))
 	}
 	slices.Sort(names)
 	index := slices.IndexFunc(names, func(name string) bool {

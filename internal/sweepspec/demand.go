@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -43,16 +42,9 @@ func DeviceClasses(spec *Spec) []string {
 func RawBytesPerByte(spec *Spec) float64 {
 	most := 0.0
 	for _, t := range variants(spec) {
-		most = max(most, rawBytesPerByte(*t.Target.ScratchPool))
+		most = max(most, settings.DataPool(*t.Target.ScratchPool).Overhead())
 	}
 	return most
-}
-
-func rawBytesPerByte(pool v1alpha1.ScratchPool) float64 {
-	if coded := pool.ErasureCoded; coded != nil {
-		return float64(coded.DataChunks+coded.CodingChunks) / float64(cmp.Or(coded.DataChunks, 1))
-	}
-	return float64(pool.Replicated.Size)
 }
 
 // Volumes returns the volumes that the runs of a sweep create, one entry for each StorageClass. Each entry has the size

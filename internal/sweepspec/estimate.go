@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/scratchpool/placement"
+	script "github.com/cephtune/cephtune/internal/workload" // A kind of parameter has its name here.
 )
 
 // These figures are rough guesses. After the first run, the planner uses the measured costs of runs instead.
@@ -244,22 +245,14 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 // NeedsDataset reports whether a run of a template prefills data before its phases.
 func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<<30) > 0 }
 
-// placeOf describes where the clients of a template keep their data. It sets the fields that decide how much
-// the clients write. The names in the result are placeholders.
+// placeOf describes where the first client of a template keeps its data. The names in the result are placeholders. It
+// returns the zero value for a template without clients.
 func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
-	where := place.Place{
-		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,
+	places := script.Places("sweep", "client", t, []v1alpha1.Target{t.Target}, 0, 0, datasetBytes, false)
+	if len(places) == 0 {
+		return place.Place{}
 	}
-	switch target := t.Target; {
-	case target.ScratchPool != nil:
-		where.Pool, where.Image = "pool", place.ImageOf(target.ScratchPool.Image)
-	case target.ExistingPool != nil:
-		where.Pool, where.Image = "pool", place.ImageOf(target.ExistingPool.Image)
-	default:
-		where.Directory = "/data"
-	}
-	where.Image.RolledBack = t.InitialState == v1alpha1.InitialStateRollback
-	return where
+	return places[0]
 }
 
 // writtenPerSecond estimates how many bytes all clients together write per second in a phase.

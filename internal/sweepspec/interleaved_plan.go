@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -325,12 +326,7 @@ func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 
 // sessionPhase returns a copy of the objective's phase. Admission refuses a template without it; the copy then has no load.
 func sessionPhase(spec *Spec) v1alpha1.Phase {
-	for _, p := range spec.Template.Phases {
-		if p.Name == spec.Objective.Phase {
-			return *p.DeepCopy()
-		}
-	}
-	return v1alpha1.Phase{Name: spec.Objective.Phase}
+	return *cmp.Or(spec.Template.Phase(spec.Objective.Phase), &v1alpha1.Phase{Name: spec.Objective.Phase}).DeepCopy()
 }
 
 // writesInSession reports whether the load of a session writes.

@@ -91,8 +91,7 @@ func markOf(spec *Spec, phases []v1alpha1.PhaseResult) fitness.Mark {
 // run whose number of waiting operations grew until the end: worse than that of any other run, and the same in all.
 func longestWait(spec *Spec, phase v1alpha1.PhaseName) float64 {
 	const drain = 5 // seconds for which the generator waits after the end
-	i := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == phase })
-	_, measured, err := PhaseTiming(spec.Template.Phases[i])
+	_, measured, err := PhaseTiming(*spec.Template.Phase(phase))
 	if err != nil {
 		return drain // The phase has run, so its timing is known.
 	}
@@ -122,10 +121,7 @@ func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v
 	if direction == "" {
 		direction = v1alpha1.DirectionTotal // This is the schema's default.
 	}
-	for _, m := range phase.Metrics {
-		if m.Metric != r.Metric || m.Direction != direction {
-			continue
-		}
+	if m, found := figure.FindResult(phase, r.Metric, direction); found {
 		value, err := figure.ParseDecimal(m.Value)
 		if err != nil || !(value > 0) {
 			return 0, v1alpha1.TrialFailed, fmt.Sprintf("%s is %s, which cannot be compared.", referenceName(r), m.Value)

@@ -80,18 +80,16 @@ func (k workload) inTemplate(spec *Spec) (cephvalue.Value, error) {
 	if k.Workload.Field == v1alpha1.WorkloadClients {
 		return number(spec.Template.Clients.Count), nil
 	}
-	for _, phase := range spec.Template.Phases {
-		if phase.Name != k.Workload.Phase {
-			continue
-		}
-		if load := engine.SpecOf(&phase); load != nil {
-			if text, ok := load.Field(k.Workload.Field); ok {
-				return cephvalue.Of(text), nil
-			}
-		}
-		return cephvalue.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", k.Workload.Phase, k.Workload.Field)
+	phase := spec.Template.Phase(k.Workload.Phase)
+	if phase == nil {
+		return cephvalue.Value{}, refuse("there is no phase %s, but a parameter varies its %s", k.Workload.Phase, k.Workload.Field)
 	}
-	return cephvalue.Value{}, refuse("there is no phase %s, but a parameter varies its %s", k.Workload.Phase, k.Workload.Field)
+	if load := engine.SpecOf(phase); load != nil {
+		if text, ok := load.Field(k.Workload.Field); ok {
+			return cephvalue.Of(text), nil
+		}
+	}
+	return cephvalue.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", k.Workload.Phase, k.Workload.Field)
 }
 
 // set skips a phase whose engine lacks the field, because admission has refused such a parameter.
@@ -108,9 +106,8 @@ func (k workload) set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value) erro
 	if k.isSize() {
 		field.Size = resource.MustParse(value.Text) // The method number has parsed this text.
 	}
-	for i := range t.Phases {
-		phase := &t.Phases[i]
-		if load := engine.SpecOf(phase); phase.Name == k.Workload.Phase && load != nil {
+	if phase := t.Phase(k.Workload.Phase); phase != nil {
+		if load := engine.SpecOf(phase); load != nil {
 			load.SetField(k.Workload.Field, field)
 		}
 	}

@@ -337,12 +337,8 @@ func unoverride(source string) string {
 // osdNames lists OSDs, and shortens a long list.
 func osdNames(ids []int) string {
 	const most = 8
-	var names []string
-	for _, id := range ids[:min(len(ids), most)] {
-		names = append(names, fmt.Sprintf("osd.%d", id))
-	}
 	if len(ids) > most {
-		names = append(names, fmt.Sprintf("%d more", len(ids)-most))
+		return fmt.Sprintf("%s, %d more", ceph.OSDNames(ids[:most]), len(ids)-most)
 	}
-	return strings.Join(names, ", ")
+	return ceph.OSDNames(ids)
 }

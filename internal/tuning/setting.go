@@ -21,6 +21,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephvalue"
 )
@@ -173,11 +175,8 @@ func (f Facts) Pool(name string) (ceph.Pool, bool) {
 	if f.OSDMap == nil {
 		return ceph.Pool{}, false
 	}
-	index := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == name })
-	if index < 0 {
-		return ceph.Pool{}, false
-	}
-	return f.OSDMap.Pools[index], true
+	pool := ceph.PoolNamed(f.OSDMap.Pools, name)
+	return ptr.Deref(pool, ceph.Pool{}), pool != nil
 }
 
 // poolID returns the ID of a setting's pool; 0 for a setting without a pool, and for a missing pool.

@@ -111,12 +111,13 @@ func Pools(targets []v1alpha1.Target) []string {
 // PoolsOf returns the names of the pools of the target with the given number; nil for a PersistentVolumeClaim. The last of
 // them stores the data.
 func PoolsOf(targets []v1alpha1.Target, number int) []string {
-	target, names := targets[number], settings.ScratchNamesOf(PoolOf(targets, number))
-	switch {
-	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
-		return []string{names.Pool, names.Data}
+	switch target := targets[number]; {
 	case target.ScratchPool != nil:
-		return []string{names.Pool}
+		var names []string
+		for _, p := range settings.CephPools(PoolOf(targets, number), *target.ScratchPool) {
+			names = append(names, p.Name)
+		}
+		return names
 	case target.ExistingPool != nil && target.ExistingPool.DataPool != "":
 		return []string{string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)}
 	case target.ExistingPool != nil:

@@ -54,7 +54,7 @@ type Phase struct {
 	Placement []archive.Placement
 	// IO is the client work of OSDs, as far as known. Find does not use it to decide; the
 	// report shows it for slow OSDs.
-	IO []archive.OSDIO
+	IO []ceph.OSDIO
 }
 
 // Find returns the OSDs that were slower than their peers, at most MaxNamed. The first is the one that

@@ -23,7 +23,7 @@ func during(looks ...[]float64) Phase {
 	for i, look := range looks {
 		sample := archive.OSDSample{Time: start.Add(time.Duration(5+10*i) * time.Second)}
 		for id, milliseconds := range look {
-			sample.OSDs = append(sample.OSDs, archive.OSDLatency{ID: id, CommitSeconds: milliseconds / 1000})
+			sample.OSDs = append(sample.OSDs, ceph.OSDLatency{ID: id, CommitSeconds: milliseconds / 1000})
 		}
 		p.Samples = append(p.Samples, sample)
 	}
@@ -111,7 +111,7 @@ func TestSentenceAboutSlowOSDs(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	// osd.1 may have been down for a moment: Ceph has not reported its I/O.
-	p.IO = []archive.OSDIO{
+	p.IO = []ceph.OSDIO{
 		{ID: 0, WriteOperationsPerSecond: 100, WriteBytesPerSecond: 4000},
 		{ID: 2, WriteOperationsPerSecond: 190, ReadOperationsPerSecond: 110, WriteBytesPerSecond: 7600, ReadBytesPerSecond: 400},
 		{ID: 3, WriteOperationsPerSecond: 80, ReadOperationsPerSecond: 70, WriteBytesPerSecond: 2000, ReadBytesPerSecond: 3000},

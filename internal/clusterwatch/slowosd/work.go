@@ -25,7 +25,7 @@ type Look struct {
 
 // Typical returns each OSD's median work between two times, sorted by ID. It skips looks right after the
 // start, because their data may be from before the start.
-func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
+func Typical(looks []Look, start, end time.Time) []ceph.OSDIO {
 	answersOf := map[int][]ceph.OSDIO{}
 	for _, look := range looks {
 		if look.Time.Before(start.Add(reported)) || look.Time.After(end) {
@@ -35,20 +35,20 @@ func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 			answersOf[osd.ID] = append(answersOf[osd.ID], osd)
 		}
 	}
-	var typical []archive.OSDIO
+	var typical []ceph.OSDIO
 	for id, answers := range answersOf {
 		typical = append(typical, medianIO(id, answers))
 	}
-	slices.SortFunc(typical, func(a, b archive.OSDIO) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(typical, func(a, b ceph.OSDIO) int { return cmp.Compare(a.ID, b.ID) })
 	return typical
 }
 
 // medianIO returns the median of answers. It skips answers in which everything is 0, unless all answers are
 // 0. Ceph also reports 0 for a busy OSD whose last two reports came within one second.
-func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
+func medianIO(id int, answers []ceph.OSDIO) ceph.OSDIO {
 	idle := ceph.OSDIO{ID: id}
 	answers = slices.DeleteFunc(answers, func(io ceph.OSDIO) bool { return io == idle })
-	return archive.OSDIO{
+	return ceph.OSDIO{
 		ID:                       id,
 		ReadOperationsPerSecond:  stats.Median(mapped(answers, func(io ceph.OSDIO) float64 { return io.ReadOperationsPerSecond })),
 		WriteOperationsPerSecond: stats.Median(mapped(answers, func(io ceph.OSDIO) float64 { return io.WriteOperationsPerSecond })),
@@ -58,7 +58,7 @@ func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
 }
 
 // workByOSD adds up reads and writes for each OSD.
-func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
+func workByOSD(all []ceph.OSDIO) map[int]*archive.Work {
 	work := map[int]*archive.Work{}
 	for _, io := range all {
 		work[io.ID] = &archive.Work{

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
@@ -18,26 +17,25 @@ func TestTypical(t *testing.T) {
 	writes := func(id int, operations float64) ceph.OSDIO {
 		return ceph.OSDIO{ID: id, WriteOperationsPerSecond: operations, WriteBytesPerSecond: 4096 * operations}
 	}
-	wrote := func(id int, operations float64) archive.OSDIO { return archive.OSDIO(writes(id, operations)) }
 	for name, tc := range map[string]struct {
 		looks []Look
-		want  []archive.OSDIO
+		want  []ceph.OSDIO
 	}{
 		"no samples":              {nil, nil},
 		"unreported work":         {[]Look{look(15), look(25)}, nil},
-		"one look":                {[]Look{look(15, writes(1, 30), writes(0, 20))}, []archive.OSDIO{wrote(0, 20), wrote(1, 30)}},
-		"the median of several":   {[]Look{look(12, writes(0, 20)), look(20, writes(0, 900)), look(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 30)}},
-		"samples without the OSD": {[]Look{look(12, writes(0, 20)), look(20), look(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 25)}},
+		"one look":                {[]Look{look(15, writes(1, 30), writes(0, 20))}, []ceph.OSDIO{writes(0, 20), writes(1, 30)}},
+		"the median of several":   {[]Look{look(12, writes(0, 20)), look(20, writes(0, 900)), look(28, writes(0, 30))}, []ceph.OSDIO{writes(0, 30)}},
+		"samples without the OSD": {[]Look{look(12, writes(0, 20)), look(20), look(28, writes(0, 30))}, []ceph.OSDIO{writes(0, 25)}},
 		"0 is no answer of a busy OSD": {
-			[]Look{look(12, writes(0, 20)), look(20, writes(0, 0)), look(28, writes(0, 0))}, []archive.OSDIO{wrote(0, 20)},
+			[]Look{look(12, writes(0, 20)), look(20, writes(0, 0)), look(28, writes(0, 0))}, []ceph.OSDIO{writes(0, 20)},
 		},
-		"0 is one of an idle OSD": {[]Look{look(12, writes(0, 0)), look(20, writes(0, 0))}, []archive.OSDIO{wrote(0, 0)}},
+		"0 is one of an idle OSD": {[]Look{look(12, writes(0, 0)), look(20, writes(0, 0))}, []ceph.OSDIO{writes(0, 0)}},
 		"each figure has its median": {
 			[]Look{look(12, ceph.OSDIO{ReadOperationsPerSecond: 1, ReadBytesPerSecond: 8}), look(20, ceph.OSDIO{ReadOperationsPerSecond: 5, ReadBytesPerSecond: 4, WriteOperationsPerSecond: 2})},
-			[]archive.OSDIO{{ReadOperationsPerSecond: 3, ReadBytesPerSecond: 6, WriteOperationsPerSecond: 1}},
+			[]ceph.OSDIO{{ReadOperationsPerSecond: 3, ReadBytesPerSecond: 6, WriteOperationsPerSecond: 1}},
 		},
 		"looks that are about the time before, or after": {
-			[]Look{look(9, writes(0, 1)), look(10, writes(0, 20)), look(30, writes(0, 20)), look(31, writes(0, 1))}, []archive.OSDIO{wrote(0, 20)},
+			[]Look{look(9, writes(0, 1)), look(10, writes(0, 20)), look(30, writes(0, 20)), look(31, writes(0, 1))}, []ceph.OSDIO{writes(0, 20)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

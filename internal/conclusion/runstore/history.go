@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -41,7 +42,7 @@ func (s Store) History(ctx context.Context, signed []metav1.PartialObjectMetadat
 	if recorded := s.Benchmark.Status.History; len(known) > 0 && recorded.ResultsDigest == archive.Digest(cm) {
 		return nights, recorded, s.removeHistories(ctx, recorded.Results)
 	}
-	if _, err := s.create(ctx, cm); err != nil {
+	if _, err := s.owned().Create(ctx, cm); err != nil {
 		return nil, nil, fmt.Errorf("write the history: %w", err)
 	}
 	return nights, &v1alpha1.BenchmarkHistory{Results: cm.Name, ResultsDigest: archive.Digest(cm)}, nil
@@ -54,7 +55,7 @@ func (s Store) nights(ctx context.Context) ([]history.Night, error) {
 	if recorded == nil {
 		return nil, nil
 	}
-	cm, err := s.genuine(ctx, recorded.Results)
+	cm, err := s.owned().Genuine(ctx, recorded.Results)
 	if apierrors.IsNotFound(err) || err == nil && cm == nil {
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func (s Store) archivedNights(ctx context.Context, signed []metav1.PartialObject
 		if slices.ContainsFunc(known, func(n history.Night) bool { return n.Time.Unix() == start.Unix() }) {
 			continue
 		}
-		cm, err := s.genuine(ctx, m.Name)
+		cm, err := s.owned().Genuine(ctx, m.Name)
 		if apierrors.IsNotFound(err) || err == nil && cm == nil {
 			continue
 		}
@@ -103,9 +104,9 @@ func (s Store) archivedNights(ctx context.Context, signed []metav1.PartialObject
 
 // removeHistories deletes the earlier histories of the benchmark.
 func (s Store) removeHistories(ctx context.Context, latest string) error {
-	signed, err := s.list(ctx, archive.HistoryLabels(s.Benchmark.Name))
+	signed, err := s.owned().List(ctx, client.MatchingLabels(archive.HistoryLabels(s.Benchmark.Name)))
 	if err != nil {
 		return err
 	}
-	return s.remove(ctx, slices.DeleteFunc(signed, func(m metav1.PartialObjectMetadata) bool { return m.Name == latest }))
+	return s.owned().Remove(ctx, slices.DeleteFunc(signed, func(m metav1.PartialObjectMetadata) bool { return m.Name == latest }))
 }

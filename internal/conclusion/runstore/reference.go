@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/archive/reference"
+	"github.com/cephtune/cephtune/internal/archive/store"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
 )
@@ -52,8 +53,8 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 	if err != nil {
 		return figure.Reference{}, err
 	}
-	found, err := list(ctx, s.Reader, b.Namespace, archive.Labels(b.Name), func(page []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) {
-		return s.trusted(b, page)
+	found, err := store.List(ctx, s.Reader, b.Namespace, client.MatchingLabels(archive.Labels(b.Name)), func(m *metav1.PartialObjectMetadata) (bool, error) {
+		return s.trusts(b, m)
 	})
 	if err != nil {
 		return figure.Reference{}, fmt.Errorf("list its results: %w", err)
@@ -84,22 +85,15 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 	return runs, nil
 }
 
-// trusted returns the metadata of those results of a reference that the operator signed or that count without a
-// signature.
-func (s Store) trusted(b *v1alpha1.CephBenchmark, found []metav1.PartialObjectMetadata) (all []metav1.PartialObjectMetadata, err error) {
-	for _, m := range found {
-		genuine, err := archive.Signed(s.MasterKey, b.UID, &m)
-		if err != nil {
-			return nil, err
-		}
-		if !genuine {
-			distrust(b, &m)
-		}
-		if genuine || recorded(b, m.Name) {
-			all = append(all, m)
-		}
+// trusts reports whether the operator signed results of a reference, or they count without a signature. Then it distrusts
+// them.
+func (s Store) trusts(b *v1alpha1.CephBenchmark, m *metav1.PartialObjectMetadata) (bool, error) {
+	genuine, err := archive.Signed(s.MasterKey, b.UID, m)
+	if err != nil || genuine {
+		return genuine, err
 	}
-	return all, nil
+	distrust(b, m)
+	return recorded(b, m.Name), nil
 }
 
 // distrust removes from results without a signature what any user may have written: the start of their execution, and

@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/archive/reference"
+	"github.com/cephtune/cephtune/internal/archive/store"
 	"github.com/cephtune/cephtune/internal/conclusion"
 )
 
@@ -164,7 +165,7 @@ func TestPruneKeepsTheLatestExecutions(t *testing.T) {
 	s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(9, 0)}
 	forge(t, s, "theirs", &archive.Run{Number: 1, State: v1alpha1.RunValid})
 	prune(t, s, 1)
-	left, err := list(t.Context(), s.Reader, "bench", archive.Labels("b"), func(all []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, error) { return all, nil })
+	left, err := store.List(t.Context(), s.Reader, "bench", client.MatchingLabels(archive.Labels("b")), func(*metav1.PartialObjectMetadata) (bool, error) { return true, nil })
 	if err != nil || len(left) != 2 {
 		t.Errorf("%d ConfigMaps, %v; want those of one execution, and the stranger's", len(left), err)
 	}
@@ -281,9 +282,8 @@ func TestUnsignedResultsHaveNoStart(t *testing.T) {
 		Namespace: "bench", Name: "b-1", Annotations: map[string]string{archive.AnnotationExecutionStart: "2099-01-01T00:00:00Z"},
 	}}
 	s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Results: "b-1"}}
-	got, err := s.trusted(s.Benchmark, []metav1.PartialObjectMetadata{unsigned})
-	if err != nil || len(got) != 1 || got[0].Annotations[archive.AnnotationExecutionStart] != "" {
-		t.Errorf("%+v, %v", got, err)
+	if trusts, err := s.trusts(s.Benchmark, &unsigned); err != nil || !trusts || unsigned.Annotations[archive.AnnotationExecutionStart] != "" {
+		t.Errorf("%t for %+v, %v", trusts, unsigned, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -138,8 +139,8 @@ func (f Facts) beside() []comparison {
 
 // written returns the latencies of those OSDs that committed anything, by device class. An OSD reports 0 without writes,
 // and if a commit takes less than a millisecond. If clients write to the OSD, it is the latter, and counts as a millisecond.
-func (f Facts) written(sample archive.OSDSample) map[string][]archive.OSDLatency {
-	byClass := map[string][]archive.OSDLatency{}
+func (f Facts) written(sample archive.OSDSample) map[string][]ceph.OSDLatency {
+	byClass := map[string][]ceph.OSDLatency{}
 	for _, osd := range sample.OSDs {
 		if osd.CommitSeconds <= 0 && f.isWritten(osd.ID) {
 			osd.CommitSeconds = stepSeconds
@@ -154,7 +155,7 @@ func (f Facts) written(sample archive.OSDSample) map[string][]archive.OSDLatency
 
 // isWritten reports whether clients write to an OSD, as primary.
 func (f Facts) isWritten(osd int) bool {
-	return slices.ContainsFunc(f.Work, func(io archive.OSDIO) bool { return io.ID == osd && io.WriteOperationsPerSecond > 0 })
+	return slices.ContainsFunc(f.Work, func(io ceph.OSDIO) bool { return io.ID == osd && io.WriteOperationsPerSecond > 0 })
 }
 
 // whyNotBesides returns why no OSDs were compared; "" if some were.

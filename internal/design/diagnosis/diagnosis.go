@@ -31,7 +31,7 @@ type Facts struct {
 	Statuses []*ceph.Status
 	// Latencies are those that OSDs reported, and Work is the client I/O of OSDs during that time.
 	Latencies []archive.OSDSample
-	Work      []archive.OSDIO
+	Work      []ceph.OSDIO
 	// Devices, Balancer and Running are missing if they could not be read; Unread then says why. Running has
 	// Options of some OSDs of each device class.
 	Devices  []ceph.OSDDevice
@@ -260,11 +260,10 @@ func (f Facts) times(has func(*ceph.Status) bool) (evidence string, share float6
 
 // pool returns the pool that seems slow; nil if none was named.
 func (f Facts) pool() *ceph.Pool {
-	i := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == f.Pool })
-	if f.Pool == "" || i < 0 {
+	if f.Pool == "" {
 		return nil
 	}
-	return &f.OSDMap.Pools[i]
+	return ceph.PoolNamed(f.OSDMap.Pools, f.Pool)
 }
 
 // classes returns the OSDs that are up, by device class.

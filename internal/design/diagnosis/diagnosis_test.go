@@ -57,7 +57,7 @@ func looks(milliseconds []float64, n int) []archive.OSDSample {
 	for i := range n {
 		sample := archive.OSDSample{Time: time.Unix(int64(10*i), 0)}
 		for id, ms := range milliseconds {
-			sample.OSDs = append(sample.OSDs, archive.OSDLatency{ID: id, CommitSeconds: ms / 1000 * (1 + 0.1*float64((i+id)%2))})
+			sample.OSDs = append(sample.OSDs, ceph.OSDLatency{ID: id, CommitSeconds: ms / 1000 * (1 + 0.1*float64((i+id)%2))})
 		}
 		all = append(all, sample)
 	}
@@ -181,7 +181,7 @@ func TestJudge(t *testing.T) {
 		"a slow OSD among fast ones": {func(f *Facts) {
 			f.Latencies = looks([]float64{0, 5, 0}, 6)
 			for id := range 3 {
-				f.Work = append(f.Work, archive.OSDIO{ID: id, WriteOperationsPerSecond: 100})
+				f.Work = append(f.Work, ceph.OSDIO{ID: id, WriteOperationsPerSecond: 100})
 			}
 		}, "SlowOSDs", likely, "osd.1: commits in 5.2"},
 		"one OSD writes, and others do not":             {func(f *Facts) { f.Latencies = looks([]float64{0, 5, 0}, 6) }, "", "", ""},

@@ -84,7 +84,7 @@ func course(random *rand.Rand, osds, n int, factor, spread, noise float64) []arc
 			if id == 0 {
 				seconds *= factor
 			}
-			sample.OSDs = append(sample.OSDs, archive.OSDLatency{ID: id, CommitSeconds: seconds})
+			sample.OSDs = append(sample.OSDs, ceph.OSDLatency{ID: id, CommitSeconds: seconds})
 		}
 		all = append(all, sample)
 	}

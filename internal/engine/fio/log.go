@@ -393,10 +393,7 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 		if i == len(d.seconds)-1 {
 			end = math.Max(float64(d.last)/1e3, start+0.001)
 		}
-		s.StartSeconds = append(s.StartSeconds, start)
-		s.EndSeconds = append(s.EndSeconds, end)
-		s.OperationsPerSecond = append(s.OperationsPerSecond, float64(second.operations)/(end-start))
-		s.BytesPerSecond = append(s.BytesPerSecond, float64(second.bytes)/(end-start))
+		s.Append(start, end, float64(second.operations)/(end-start), float64(second.bytes)/(end-start))
 		if p.kind == LatencyLog && second.operations > 0 {
 			s.MeanLatencySeconds = append(s.MeanLatencySeconds, second.latencySeconds/float64(second.operations))
 		}

@@ -298,10 +298,7 @@ func (s *side) extend(row endedRow, t *tally, l *Load) {
 	if t.operations > 0 {
 		mean = t.seconds / float64(t.operations)
 	}
-	s.series.StartSeconds = append(s.series.StartSeconds, from)
-	s.series.EndSeconds = append(s.series.EndSeconds, to)
-	s.series.OperationsPerSecond = append(s.series.OperationsPerSecond, float64(done.operations)/(to-from))
-	s.series.BytesPerSecond = append(s.series.BytesPerSecond, float64(done.bytes)/(to-from))
+	s.series.Append(from, to, float64(done.operations)/(to-from), float64(done.bytes)/(to-from))
 	s.series.MeanLatencySeconds = append(s.series.MeanLatencySeconds, mean)
 	if l.Windows {
 		s.addWindow(row.number+1, to, t)

@@ -249,3 +249,14 @@ func (n *Notes) AppendTo(r *result.Result) {
 		})
 	}
 }
+
+// MaxRows limits the rows of a run, and so their memory: one row each second for a week.
+const MaxRows = 7 * 24 * 3600
+
+// WarnTooLong adds the warning about a run with more than [MaxRows] rows.
+func WarnTooLong(r *result.Result) {
+	r.Warn(result.Warning{
+		Code:    result.WarnSeriesDropped,
+		Message: fmt.Sprintf("the run has more than %d rows, so its time series was not kept", MaxRows),
+	})
+}

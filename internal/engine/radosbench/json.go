@@ -22,6 +22,7 @@ func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 		return nil, err
 	}
 	p := &jsonParser{bench: newBench(JSONFormat), data: data}
+	p.fault = p.unexpected
 	p.decimals = true
 	if err := p.blankMessages(); err != nil {
 		return nil, err
@@ -224,20 +225,6 @@ func (p *jsonParser) row() error {
 	r.second, r.finished = *second, *finished
 	if !p.addRow(r) {
 		return p.unexpected("a row that follows the one before: a later second, as many finished or more", nil)
-	}
-	return nil
-}
-
-func (p *jsonParser) int(target **int64, value []byte) error {
-	if !setInt(target, value) {
-		return p.unexpected(wantInt, value)
-	}
-	return nil
-}
-
-func (p *jsonParser) float(target **float64, value []byte) error {
-	if !setFloat(target, value) {
-		return p.unexpected(wantFloat, value)
 	}
 	return nil
 }

@@ -70,9 +70,6 @@ func containsAny(head []byte, marks ...string) bool {
 	return false
 }
 
-// maxRows limits the rows of a run, and so their memory: one row each second for a week.
-const maxRows = 7 * 24 * 3600
-
 // mebibyte is the unit that rados bench calls MB.
 const mebibyte = 1 << 20
 
@@ -93,7 +90,9 @@ type row struct {
 
 // bench is the content of an output in either format.
 type bench struct {
-	format   string
+	format string
+	// fault returns the error for an output that does not have the expected text at the present place.
+	fault    func(want string, found []byte) error
 	settings map[string]string
 	notes    parse.Notes
 
@@ -104,7 +103,7 @@ type bench struct {
 
 	rows         []row
 	mostInFlight int64 // the largest inFlight of all rows
-	tooLong      bool  // The run has more than maxRows rows.
+	tooLong      bool  // The run has more than [parse.MaxRows] rows.
 
 	// requestedSeconds and maxObjects are limits from the head of a write's output; 0 if unknown. maxObjects is
 	// also 0 if the number of objects is not limited.
@@ -129,31 +128,25 @@ func newBench(format string) *bench {
 	return &bench{format: format, settings: map[string]string{}, rows: make([]row, 0, usualRows)}
 }
 
-// wantInt and wantFloat say in error messages which values setInt and setFloat expect.
-const (
-	wantInt   = "a whole number of at most 18 digits, once"
-	wantFloat = "a finite number, once"
-)
-
-// setInt sets a field of the summary. It returns false if the field was already set to another value, or if the value
-// is not a whole number. Scripts print lines of the summary again.
-func setInt(target **int64, value []byte) bool {
+// int sets a field of the summary. It returns an error if the field was already set to another value, or if the value is
+// not a whole number. Scripts print lines of the summary again.
+func (b *bench) int(target **int64, value []byte) error {
 	n, ok := parse.Int(value)
 	if !ok || *target != nil && **target != n {
-		return false
+		return b.fault("a whole number of at most 18 digits, once", value)
 	}
 	*target = &n
-	return true
+	return nil
 }
 
-// setFloat is like setInt, for numbers with a fraction.
-func setFloat(target **float64, value []byte) bool {
+// float is like int, for numbers with a fraction.
+func (b *bench) float(target **float64, value []byte) error {
 	f, ok := parse.Float(value)
 	if !ok || *target != nil && **target != f {
-		return false
+		return b.fault("a finite number, once", value)
 	}
 	*target = &f
-	return true
+	return nil
 }
 
 // head records the numbers in the head of a write's output. A read prints no head.
@@ -170,7 +163,7 @@ func (b *bench) head(concurrentIOs, secondsToRun, maxObjects string) {
 	b.maxObjects, _ = parse.Int([]byte(maxObjects))
 }
 
-// addRow adds a row, unless the run already has maxRows rows. If the row is not consistent with the previous
+// addRow adds a row, unless the run already has [parse.MaxRows] rows. If the row is not consistent with the previous
 // row, addRow returns false and does not add the row.
 func (b *bench) addRow(r row) bool {
 	if n := len(b.rows); n > 0 {
@@ -180,7 +173,7 @@ func (b *bench) addRow(r row) bool {
 		}
 	}
 	b.mostInFlight = max(b.mostInFlight, r.inFlight)
-	if len(b.rows) == maxRows {
+	if len(b.rows) == parse.MaxRows {
 		b.tooLong = true
 		return true
 	}
@@ -270,10 +263,7 @@ func (b *bench) build() *result.Result {
 	res.SetDirection(b.direction, direction)
 	b.notes.AppendTo(res)
 	if b.tooLong {
-		res.Warn(result.Warning{
-			Code:    result.WarnSeriesDropped,
-			Message: fmt.Sprintf("the run has more than %d rows, so its time series was not kept", maxRows),
-		})
+		parse.WarnTooLong(res)
 	}
 	return res
 }

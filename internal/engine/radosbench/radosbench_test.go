@@ -260,11 +260,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads 50 MB")
 	}
-	res, err := ParseText(&rows{left: maxRows + 100}, parse.Options{})
+	res, err := ParseText(&rows{left: parse.MaxRows + 100}, parse.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Read.Series != nil || res.Read.Operations != maxRows+100 {
+	if res.Read.Series != nil || res.Read.Operations != parse.MaxRows+100 {
 		t.Errorf("got %d operations, and a series %v", res.Read.Operations, res.Read.Series != nil)
 	}
 	if n := len(res.Warnings); n != 1 || res.Warnings[0].Code != result.WarnSeriesDropped {

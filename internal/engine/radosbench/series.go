@@ -11,24 +11,28 @@ func (b *bench) series() *result.Series {
 		return nil
 	}
 	times, boundaries := b.rowTimes()
-	s := newSeries(len(b.rows)+1, boundaries)
+	s := &result.Series{Boundaries: boundaries}
+	add := func(start, end float64, operations int64) {
+		rate := float64(operations) / (end - start)
+		s.Append(start, end, rate, rate*float64(*b.operationBytes))
+	}
 	var last row
 	lastTime := 0.0
 	for i, r := range b.rows {
 		if times[i] > lastTime {
-			s.add(lastTime, times[i], r.finished-last.finished, *b.operationBytes)
+			add(lastTime, times[i], r.finished-last.finished)
 		}
 		last, lastTime = r, times[i]
 	}
 	// If less than a millisecond remains, it is a rounding error, not an interval.
 	if rest := *b.operations - last.finished; rest >= 0 && *b.seconds > lastTime+0.001 {
-		s.add(lastTime, *b.seconds, rest, *b.operationBytes)
+		add(lastTime, *b.seconds, rest)
 	}
 	if s.Len() == 0 {
 		return nil
 	}
-	b.setLatencies(s.Series)
-	return s.Series
+	b.setLatencies(s)
+	return s
 }
 
 // sufficient is the largest relative error that rounding may cause in the latency of an
@@ -123,28 +127,4 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 		times[i] = float64(r.second)
 	}
 	return times, result.NominalBoundaries
-}
-
-// seriesBuilder builds a series with rates of operations and bytes.
-type seriesBuilder struct{ *result.Series }
-
-func newSeries(capacity int, boundaries result.Boundaries) seriesBuilder {
-	// One allocation serves all columns.
-	all := make([]float64, 4*capacity)
-	column := func(i int) []float64 { return all[i*capacity : i*capacity : (i+1)*capacity] }
-	return seriesBuilder{&result.Series{
-		Boundaries:          boundaries,
-		StartSeconds:        column(0),
-		EndSeconds:          column(1),
-		OperationsPerSecond: column(2),
-		BytesPerSecond:      column(3),
-	}}
-}
-
-func (s seriesBuilder) add(start, end float64, operations, operationBytes int64) {
-	rate := float64(operations) / (end - start)
-	s.StartSeconds = append(s.StartSeconds, start)
-	s.EndSeconds = append(s.EndSeconds, end)
-	s.OperationsPerSecond = append(s.OperationsPerSecond, rate)
-	s.BytesPerSecond = append(s.BytesPerSecond, rate*float64(operationBytes))
 }

@@ -15,6 +15,7 @@ import (
 // 20 rows. A stalled second has "0" as bandwidth and "-" as latency.
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
+	p.fault = func(want string, _ []byte) error { return p.unexpected(want) }
 	for p.lines.Next() {
 		if err := p.line(withoutTimestamp(p.lines.Bytes())); err != nil {
 			return nil, p.lines.Explain(err)
@@ -214,20 +215,6 @@ func isFailure(text []byte) bool {
 		bytes.HasPrefix(text, []byte("Must write data before")) ||
 		bytes.HasPrefix(text, []byte("read got ")) ||
 		bytes.HasSuffix(text, []byte(" is not correct!"))
-}
-
-func (p *textParser) int(target **int64, value []byte) error {
-	if !setInt(target, value) {
-		return p.unexpected(wantInt)
-	}
-	return nil
-}
-
-func (p *textParser) float(target **float64, value []byte) error {
-	if !setFloat(target, value) {
-		return p.unexpected(wantFloat)
-	}
-	return nil
 }
 
 func (p *textParser) unexpected(want string) error {

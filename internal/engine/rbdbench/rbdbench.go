@@ -44,9 +44,6 @@ func split(text []byte) []int {
 // oldHead begins the head of rbd bench-write, the command until Jewel. It only writes.
 const oldHead = "bench-write "
 
-// maxRows limits the rows of a run, and so their memory: one row each second for a week.
-const maxRows = 7 * 24 * 3600
-
 // Parse reads the output of one run of rbd bench write, read or readwrite. For the errors see
 // [parse.Format].
 //
@@ -180,7 +177,7 @@ func (p *parser) row(first, rest []byte) error {
 			return p.unexpected("a row that follows the one before: a later second, as many operations or more")
 		}
 	}
-	if len(p.rows) == maxRows {
+	if len(p.rows) == parse.MaxRows {
 		p.tooLong = true
 		return nil
 	}
@@ -384,10 +381,7 @@ func (p *parser) build(seconds float64) *result.Result {
 	}
 	p.notes.AppendTo(res)
 	if p.tooLong {
-		res.Warn(result.Warning{
-			Code:    result.WarnSeriesDropped,
-			Message: fmt.Sprintf("the run has more than %d rows, so its time series was not kept", maxRows),
-		})
+		parse.WarnTooLong(res)
 	}
 	return res
 }
@@ -417,10 +411,7 @@ func (p *parser) series(seconds float64) *result.Series {
 	add := func(end float64, operations int64) {
 		if end > start+0.001 && operations >= before {
 			rate := float64(operations-before) / (end - start)
-			s.StartSeconds = append(s.StartSeconds, start)
-			s.EndSeconds = append(s.EndSeconds, end)
-			s.OperationsPerSecond = append(s.OperationsPerSecond, rate)
-			s.BytesPerSecond = append(s.BytesPerSecond, rate*float64(p.ioSize))
+			s.Append(start, end, rate, rate*float64(p.ioSize))
 		}
 		start, before = end, operations
 	}

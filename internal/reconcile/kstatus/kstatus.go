@@ -21,8 +21,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ellipsis"
 )
 
-// maxMessage is the maximum length of a condition's message, in bytes.
-const maxMessage = 1024
+// MaxMessage is the maximum length of a condition's message, and of the note of an event, in bytes.
+const MaxMessage = 1024
 
 // Outcome is the result of a reconciliation, for the user. Its text must not change with each pass, because
 // each change costs a write to the API server. So it has no current time and no list in random order.
@@ -35,22 +35,22 @@ type Outcome struct {
 
 // MarkStalled sets the conditions of an object that makes no progress until a person changes something.
 func MarkStalled(conditions *[]metav1.Condition, generation int64, o Outcome) {
-	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
-	set(conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, generation, o)
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
+	Set(conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 }
 
 // MarkReconciling sets the conditions of an object on which the operator works, or which waits for
 // something that should happen by itself.
 func MarkReconciling(conditions *[]metav1.Condition, generation int64, o Outcome) {
-	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
-	set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, generation, o)
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
+	Set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
 // MarkReady sets the conditions of an object for which everything in the spec is done.
 func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
-	set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, generation, o)
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
@@ -58,18 +58,19 @@ func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
 // MarkIdle sets the conditions of an object that is suspended: Ready is false, and neither Reconciling nor
 // Stalled is set.
 func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
-	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
+	Set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, generation int64, o Outcome) {
+// Set sets a condition, and cuts its message if it is too long.
+func Set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, generation int64, o Outcome) {
 	meta.SetStatusCondition(conditions, metav1.Condition{
 		Type:               kind,
 		Status:             status,
 		ObservedGeneration: generation,
 		Reason:             o.Reason,
-		Message:            ellipsis.Cut(o.Message, maxMessage),
+		Message:            ellipsis.Cut(o.Message, MaxMessage),
 	})
 }
 
@@ -116,7 +117,7 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 			return
 		}
 		meta.RemoveStatusCondition(conditions, kind)
-		set(conditions, judged, metav1.ConditionTrue, generation, o)
+		Set(conditions, judged, metav1.ConditionTrue, generation, o)
 		return
 	}
 }

@@ -66,24 +66,15 @@ func withPGs(params map[string]v1alpha1.ParameterValue, pgs int) map[string]v1al
 // Pools returns the Ceph pools of a target's scratch pool with their names and sizes, and with their
 // numbers of PGs if the spec has them.
 func Pools(target int, spec v1alpha1.ScratchPool) []ceph.Pool {
-	pool := func(name string, size int, params map[string]v1alpha1.ParameterValue) ceph.Pool {
-		pgs, err := strconv.Atoi(string(params[paramPGNum]))
+	var pools []ceph.Pool
+	for _, p := range settings.CephPools(target, spec) {
+		pgs, err := strconv.Atoi(string(p.Parameters[paramPGNum]))
 		if err != nil {
 			pgs = 0 // pg_num is missing, or is not a number, which Ceph refuses with a clear error.
 		}
-		return ceph.Pool{Name: name, Size: size, PGNum: pgs}
+		pools = append(pools, ceph.Pool{Name: p.Name, Size: p.Size, PGNum: pgs})
 	}
-	names := settings.ScratchNamesOf(target)
-	switch ec, replicated := spec.ErasureCoded, spec.Replicated; {
-	case ec != nil:
-		return []ceph.Pool{
-			pool(names.Pool, int(ec.Metadata.Size), ec.Metadata.Parameters),
-			pool(names.Data, int(ec.DataChunks+ec.CodingChunks), spec.Parameters),
-		}
-	case replicated != nil:
-		return []ceph.Pool{pool(names.Pool, int(replicated.Size), spec.Parameters)}
-	}
-	return nil
+	return pools
 }
 
 // PGReplicas returns the number of PGs that a pool from [Sized] adds to the cluster. Each PG
