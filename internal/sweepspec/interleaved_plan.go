@@ -28,6 +28,8 @@ const (
 	// sessionMargin is added to the duration of a session's load, so that the load does not end before the
 	// session's last window ends.
 	sessionMargin = 2 * time.Minute
+	// mostSteps is the largest number of steps that the API accepts. The deadline of a session's clients allows for it.
+	mostSteps = 40
 	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a fraction of
 	// the baseline.
 	assumedSessionNoise = 0.02
@@ -61,7 +63,10 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 // notInterleaved returns the reasons why a plan cannot have the design Interleaved.
 func notInterleaved(spec *Spec, facts Facts, configurations int) []string {
 	reasons := NotInterleaved(spec, facts)
-	if candidates := configurations - 1; candidates > maxSwitched {
+	switch candidates := configurations - 1; {
+	case DrawsCurves(spec) && candidates > 1:
+		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: two curves are drawn in turns, so keep one.", candidates))
+	case candidates > maxSwitched:
 		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: a session compares %d at most.", candidates, maxSwitched))
 	}
 	return reasons
@@ -98,6 +103,10 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 		window = wanted.Window.Duration
 	}
 	plan.Configurations = int32(configurations - 1) //nolint:gosec // At most 6.
+	if DrawsCurves(e.spec) {
+		window += session.AroundStep
+		wanted.Pairs = max(wanted.Pairs, session.CurvePairs)
+	}
 	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
@@ -345,10 +354,20 @@ func offeredInSession(spec *Spec) session.Offered {
 	return session.Offered{IOPS: clients * traits.OfferedIOPS, BytesPerSecond: clients * traits.OfferedBytesPerSecond}
 }
 
-// Ramp returns the warm-up time of a session's load.
+// Ramp returns the warm-up time of a session's load. Before curves, it includes their closed loop.
 func Ramp(spec *Spec) time.Duration {
-	ramp, _, _ := PhaseTiming(sessionPhase(spec)) // 0 for a phase that admission would have refused
+	ramp, measured, _ := PhaseTiming(sessionPhase(spec)) // 0 for a phase that admission would have refused
+	if DrawsCurves(spec) {
+		return ramp + measured
+	}
 	return ramp
+}
+
+// ClosedLoopBytes returns how many bytes the closed loop before curves writes at a rate of operations a second.
+func (s *Sessions) ClosedLoopBytes(perSecond float64) int64 {
+	phase := sessionPhase(s.spec)
+	traits := engine.TraitsOf(&phase)
+	return int64(perSecond * Ramp(s.spec).Seconds() * traits.WriteShare * float64(traits.OperationBytes))
 }
 
 // SessionPlan returns the order and the timing of the settings in the next session.
@@ -358,6 +377,8 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 	var p session.Plan
 	var err error
 	switch {
+	case DrawsCurves(s.spec):
+		p, err = session.Curves(seed, s.Number(), pairs, window)
 	case s.Long > 0:
 		p, err = session.Long(seed, s.Number(), candidates, s.Long, longWindowOf(s.spec))
 	case s.Quick():
@@ -408,6 +429,11 @@ func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
 	order, err := s.SessionPlan()
 	if err != nil {
 		return phase, err
+	}
+	if DrawsCurves(s.spec) && phase.Fio != nil && phase.Fio.Curve != nil {
+		phase.Fio.Curve.StepDuration.Duration = order.Window - session.AroundStep
+		phase.Fio.Curve.MaxSteps = mostSteps
+		return phase, nil
 	}
 	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
 		return phase, refuse("phase %s cannot be cut into windows", phase.Name)
