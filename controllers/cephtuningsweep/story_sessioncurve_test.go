@@ -13,10 +13,10 @@ import (
 // Stories of sessions that draw two curves in turns.
 func sessionCurveStories() map[string]story {
 	return map[string]story{
-		"two curves in turns":                           curvesInTurns,
-		"killed between two steps":                      killedBetweenSteps,
-		"curves that saturate":                          curvesThatSaturate,
-		"a curve without a knee":                        curveWithoutKnee,
+		"two curves in turns":                            curvesInTurns,
+		"killed between two steps":                       killedBetweenSteps,
+		"curves that saturate":                           curvesThatSaturate,
+		"a curve without a knee":                         curveWithoutKnee,
 		"curves of three configurations, and by default": curvesOfThree,
 	}
 }
@@ -100,8 +100,8 @@ func curveWithoutKnee(w *world) {
 	s := w.create("curves", curveSpec)
 	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
 	w.wantState(before)
-	row := s.Status.Configurations[1]
-	if s.Status.Verdict != v1alpha1.VerdictInconclusive || row.Reason != "NoRate" || row.Ratio != "" || trialsThatAre(s, v1alpha1.TrialValid) != 1 || !strings.Contains(s.Status.Summary, "The curve of cap=16 does not show which rate keeps the limit") {
+	row, says := s.Status.Configurations[1], "The curve of cap=16 does not show which rate keeps the limit"
+	if s.Status.Verdict != v1alpha1.VerdictInconclusive || row.Reason != "NoRate" || row.Ratio != "" || trialsThatAre(s, v1alpha1.TrialValid) != 1 || !strings.Contains(s.Status.Summary, says) {
 		w.t.Errorf("verdict %s, reason %s, ratio %s, sessions %q: %s", s.Status.Verdict, row.Reason, row.Ratio, validities(s), s.Status.Summary)
 	}
 	w.wantReplayed(s, 1)

@@ -93,7 +93,7 @@ func ReadStep(ctx context.Context, clients []Reporter, p workload.Phase, id stri
 	o, err := observer.Observation()
 	if err != nil {
 		made.Fault = err.Error()
-		return made, nil
+		return made, nil //nolint:nilerr // It is the fault of the step.
 	}
 	if w := o.Result.Write; w != nil {
 		made.WrittenBytes = w.Bytes

@@ -101,8 +101,8 @@ type Contrast struct {
 	// StdErrAbove is the standard error towards greater log-ratios; 0 if it is StdErr.
 	StdErrAbove float64
 	DF          float64 // degrees of freedom; 0 means that noise cannot be estimated
-	Runs   int     // number of pairs; without pairs, the smaller number of runs (or earlier days) of the two sides
-	Paired bool
+	Runs        int     // number of pairs; without pairs, the smaller number of runs (or earlier days) of the two sides
+	Paired      bool
 }
 
 // PairedLogRatio contrasts candidate and baseline within blocks. It takes one pair for each block, in any

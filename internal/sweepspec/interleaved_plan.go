@@ -28,8 +28,6 @@ const (
 	// sessionMargin is added to the duration of a session's load, so that the load does not end before the
 	// session's last window ends.
 	sessionMargin = 2 * time.Minute
-	// mostSteps is the largest number of steps that the API accepts. The deadline of a session's clients allows for it.
-	mostSteps = 40
 	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a fraction of
 	// the baseline.
 	assumedSessionNoise = 0.02
@@ -97,24 +95,9 @@ func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 // fixSessions writes into the plan the number of sessions, the number of pairs in each, the length of windows,
 // the cost of one session, and the time of the restore.
 func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
-	wanted, configurations := e.spec.Strategy.Interleaved, len(e.configurations)
-	window := session.DefaultWindow
-	if wanted.Window != nil {
-		window = wanted.Window.Duration
-	}
-	plan.Configurations = int32(configurations - 1) //nolint:gosec // At most 6.
-	if DrawsCurves(e.spec) {
-		window += session.AroundStep
-		wanted.Pairs = max(wanted.Pairs, session.CurvePairs)
-	}
-	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
-	if plan.Sessions == 0 {
-		plan.Sessions = switchback.DefaultSessions
-	}
-	if plan.Sessions > 1 && configurations == 2 { // There are no short windows.
-		window = longWindowOf(e.spec)
-		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: window}
-	}
+	configurations := len(e.configurations)
+	e.fixWindows(plan)
+	window := plan.Window.Duration
 	template := sessionTemplate(e.spec)
 	prefill, started := PrefillBytes(template, e.facts.DatasetBytes), e.startOf(template)
 	proofs := configurations
@@ -151,6 +134,26 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	plan.RunDuration = &metav1.Duration{Duration: planned.Time}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore}
 	plan.RunBytesWritten = wholeQuantity(planned.Bytes)
+}
+
+// fixWindows writes into the plan the number of sessions, the number of pairs in each if it is known, and the length of windows.
+func (e *estimator) fixWindows(plan *v1alpha1.SweepPlan) {
+	wanted, window := e.spec.Strategy.Interleaved, session.DefaultWindow
+	if wanted.Window != nil {
+		window = wanted.Window.Duration
+	}
+	if DrawsCurves(e.spec) {
+		window += session.AroundStep
+		wanted.Pairs = max(wanted.Pairs, session.CurvePairs)
+	}
+	plan.Configurations = int32(len(e.configurations) - 1) //nolint:gosec // At most 6.
+	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
+	if plan.Sessions == 0 {
+		plan.Sessions = switchback.DefaultSessions
+	}
+	if plan.Sessions > 1 && plan.Configurations == 1 { // There are no short windows.
+		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: longWindowOf(e.spec)}
+	}
 }
 
 // sessionTemplate returns the template of a session, which has only the phase of the objective and the background load.
@@ -430,12 +433,11 @@ func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
 	if err != nil {
 		return phase, err
 	}
-	if DrawsCurves(s.spec) && phase.Fio != nil && phase.Fio.Curve != nil {
-		phase.Fio.Curve.StepDuration.Duration = order.Window - session.AroundStep
-		phase.Fio.Curve.MaxSteps = mostSteps
-		return phase, nil
+	lasts := order.Lasts() + sessionMargin
+	if order.Curves {
+		lasts = order.Window - session.AroundStep // of a step
 	}
-	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
+	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(lasts) {
 		return phase, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	return phase, nil

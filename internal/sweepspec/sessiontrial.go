@@ -57,10 +57,10 @@ func NewSessionTrial(noun Noun, number int, long bool, summary session.Summary, 
 			Configuration: int32(e.Candidate), Blocks: int32(e.Blocks), //nolint:gosec // At most 64, and the number of windows.
 			Objective: typicalDecimal(summary, e.Candidate), Ratio: figure.Decimal(math.Exp(e.Mean)), Deviation: figure.Decimal(e.StdDev),
 		}
-		if e.StdDevAbove > 0 {
+		switch {
+		case e.StdDevAbove > 0: // Curves have no order of windows to test.
 			c.DeviationAbove = figure.Decimal(e.StdDevAbove)
-		}
-		if !long && e.P != (stats.PValues{}) {
+		case !long:
 			c.Randomization = &v1alpha1.TrialRandomization{
 				PSuperior: figure.Decimal(e.P.Superior), PGain: figure.Decimal(e.P.AnyGain), PLoss: figure.Decimal(e.P.Loss), PSmall: figure.Decimal(e.P.Small),
 				LateScore: figure.Decimal(e.Late), LagScore: figure.Decimal(e.Lag),

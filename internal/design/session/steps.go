@@ -89,7 +89,7 @@ func (s *Steps) Switch(ctx context.Context, from, to int) (sent, acknowledged ti
 // End waits until no step runs. The context of the session must have ended, or its last step was completed.
 func (s *Steps) End() {
 	if s.running != nil {
-		<-s.running
+		_ = <-s.running // The session has ended.
 	}
 }
 

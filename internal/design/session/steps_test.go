@@ -37,8 +37,8 @@ func (a *applied) Switch(_ context.Context, from, to int) (sent, acknowledged ti
 func (a *applied) Proven(_ context.Context, treatment int) (bool, error) {
 	return a.now == treatment && (a.unproven == nil || !a.unproven(a.windows-1)), nil
 }
-func (*applied) Complete(context.Context, int) error      { return nil }
-func (a *applied) Holds(_ context.Context, now int) error { return nil }
+func (*applied) Complete(context.Context, int) error { return nil }
+func (*applied) Holds(context.Context, int) error    { return nil }
 
 // offering returns steps of a storage that keeps the limit up to a rate for each treatment.
 func offering(all *applied, knees [2]float64) *Steps {
@@ -112,13 +112,24 @@ func TestTwoCurvesInTurns(t *testing.T) {
 	if bytes := e.WrittenBytes(true); bytes != 5+100*2*CurvePairs || len(e.Usage) != 1 || e.Usage[0].Seconds != 10*2*CurvePairs || *e.Usage[0].WaitedSeconds != 2*CurvePairs {
 		t.Errorf("%d bytes, usage %+v", bytes, e.Usage)
 	}
+}
+
+func TestStepsAreInRandomOrder(t *testing.T) {
+	p, err := Curves(5, 1, CurvePairs, DefaultWindow+AroundStep)
+	if err != nil {
+		t.Fatal(err)
+	}
 	first := 0
-	for _, block := range e.Plan.Order {
+	for _, block := range p.Order {
 		first += block[0]
 	}
-	if len(e.Plan.Order) != CurvePairs+CurvePairs/5 || first == 0 || first == len(e.Plan.Order) {
-		t.Errorf("order %v", e.Plan.Order)
+	if len(p.Order) != CurvePairs+CurvePairs/5 || first == 0 || first == len(p.Order) {
+		t.Errorf("order %v", p.Order)
 	}
+}
+
+func TestVerdictOnTwoCurves(t *testing.T) {
+	e := drawn(t, &applied{}, [2]float64{1000, 1500}, nil)
 	q := curvesQuestion()
 	s, ok, err := e.Summarize(q)
 	if err != nil || !ok || s.Objective[0].Blocks != CurvePairs || s.Objective[0].Invalid || s.Objective[0].Unknown {
@@ -131,9 +142,15 @@ func TestTwoCurvesInTurns(t *testing.T) {
 	if err != nil || found[0].Verdict != stats.Superior || found[0].Scope != switchback.Windows || found[0].Assessment.UnseenStalls() != 0 {
 		t.Fatalf("%+v, %v", found, err)
 	}
+	wantRatioOf(t, e, found[0].Assessment)
+}
+
+// wantRatioOf checks that an assessment has the ratio of the curves, with its interval.
+func wantRatioOf(t *testing.T, e Evidence, got stats.Assessment) {
+	t.Helper()
 	judged := e.JudgedCourses()
 	want, ok := curve.Ratio(&judged[0], &judged[1])
-	if got := found[0].Assessment; !ok || math.Abs(got.Ratio-want.Value) > 1e-9 || math.Abs(got.Interval.Low-want.Low) > 1e-9 || math.Abs(got.Interval.High-want.High) > 1e-9 {
+	if !ok || math.Abs(got.Ratio-want.Value) > 1e-9 || math.Abs(got.Interval.Low-want.Low) > 1e-9 || math.Abs(got.Interval.High-want.High) > 1e-9 {
 		t.Errorf("ratio %v, %+v; want that of the curves, %+v", got.Ratio, got.Interval, want)
 	}
 }
@@ -141,7 +158,9 @@ func TestTwoCurvesInTurns(t *testing.T) {
 // What is wrong with a step must not depend on its figures. Spare pairs replace it.
 func TestStepsThatDoNotCount(t *testing.T) {
 	unproven := func(window int) bool { return window == 3 }
-	disturbed := func(r Record) []switchback.Span { return []switchback.Span{{From: r.Switches[1].Sent, To: r.Switches[1].Ended}} }
+	disturbed := func(r Record) []switchback.Span {
+		return []switchback.Span{{From: r.Switches[1].Sent, To: r.Switches[1].Ended}}
+	}
 	e := drawn(t, &applied{unproven: unproven}, [2]float64{1000, 1000}, disturbed)
 	if n := len(e.Record.Switches); n != 2*(CurvePairs+2) {
 		t.Errorf("%d switches, want two more pairs", n)

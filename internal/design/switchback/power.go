@@ -7,8 +7,8 @@ import (
 )
 
 // curveNoise is how much more pairs of steps scatter than windows do, in terms of the error of a ratio: by TestSimulatedRatios,
-// its half-width is about 10% after 21 pairs in a typical cluster.
-const curveNoise = 4.5
+// its half-width is 12% after 21 pairs in a typical cluster.
+const curveNoise = 5
 
 // SmallestProvable returns the smallest true effect, as a ratio, for which a sweep with all its pairs and
 // sessions reaches the verdict Superior with a probability of 80 %. The first parameter is the standard

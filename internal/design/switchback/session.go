@@ -44,7 +44,7 @@ type Entry struct {
 	Late    float64 // difference between late and early halves of windows, as a normal score
 	Lag     float64 // effect of the previous treatment, as a normal score
 	Invalid bool
-	Unknown bool    // the session is valid, but its curves give no ratio
+	Unknown bool // the session is valid, but its curves give no ratio
 }
 
 // slowest is the largest ratio, or its reciprocal, that an entry has. If no operation of a treatment finished in
