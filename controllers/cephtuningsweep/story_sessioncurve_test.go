@@ -33,17 +33,17 @@ objective: {phase: read, metric: SustainableIOPS}
 strategy: {interleaved: {sessions: 1}, seed: 11}
 `
 
-// withKnees sets the rates that keep the limit, and allows curves on existing pools.
-func (w *world) withKnees(baseline, candidate, full float64) {
+// withKnees sets the rate that keeps the limit with the candidate, and allows curves on existing pools. That of the baseline is 1,000.
+func (w *world) withKnees(candidate, full float64) {
 	w.allowed.Clusters[0].SaturateExisting = true
 	w.load.set(func(l *load) {
-		l.knee = func(value string) float64 { return map[string]float64{"256": baseline, "16": candidate}[value] }
+		l.knee = func(value string) float64 { return map[string]float64{"256": 1000, "16": candidate}[value] }
 		l.full = full
 	})
 }
 
 func curvesInTurns(w *world) {
-	w.withKnees(1000, 1500, 1.5)
+	w.withKnees(1500, 1.5)
 	before := w.state()
 	s := w.create("curves", curveSpec)
 	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
@@ -68,7 +68,7 @@ func curvesInTurns(w *world) {
 }
 
 func killedBetweenSteps(w *world) {
-	w.withKnees(1000, 700, 1.5)
+	w.withKnees(700, 1.5)
 	before := w.state()
 	s := w.create("curves", curveSpec)
 	w.await(s, "made steps", func(*v1alpha1.CephTuningSweep) bool {
@@ -82,7 +82,7 @@ func killedBetweenSteps(w *world) {
 
 // curvesThatSaturate keep the limit up to the rate that the storage cannot take.
 func curvesThatSaturate(w *world) {
-	w.withKnees(1000, 700, 0.98)
+	w.withKnees(700, 0.98)
 	before := w.state()
 	s := w.create("curves", curveSpec)
 	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
@@ -95,7 +95,7 @@ func curvesThatSaturate(w *world) {
 
 // curveWithoutKnee has a candidate with which no rate keeps the limit.
 func curveWithoutKnee(w *world) {
-	w.withKnees(1000, 1, 1e9)
+	w.withKnees(1, 1e9)
 	before := w.state()
 	s := w.create("curves", curveSpec)
 	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
@@ -108,7 +108,7 @@ func curveWithoutKnee(w *world) {
 }
 
 func curvesOfThree(w *world) {
-	w.withKnees(1000, 1500, 1.5)
+	w.withKnees(1500, 1.5)
 	two := w.create("two", strings.NewReplacer(`["16"]`, `["16", "512"]`, "strategy: {", "strategy: {design: Interleaved, ").Replace(curveSpec))
 	w.await(two, "failed", conditionTrue(v1alpha1.ConditionFailed))
 	w.wantSays(two, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "two curves are drawn in turns, so keep one")

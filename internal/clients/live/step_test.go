@@ -102,7 +102,14 @@ func TestAStepIsMadeByAllClients(t *testing.T) {
 	if begun.ClosedLoopPerSecond != 60 || begun.Question.LimitSeconds != 0.01 || begun.Question.StepSeconds != 10 {
 		t.Errorf("course %+v", begun)
 	}
-	made, err := l.Step(t.Context(), key, 2, "write", 0, begun.Question, curve.Decision{Purpose: curve.Grid, OfferedPerSecond: 60})
+	wantStep(t, l, key, runners, begun.Question)
+	wantFailures(t, l, key, runners, begun.Question)
+}
+
+// wantStep checks a step that all clients make.
+func wantStep(t *testing.T, l *Executions, key types.NamespacedName, runners map[string]*runnertest.Runner, q curve.Question) {
+	t.Helper()
+	made, err := l.Step(t.Context(), key, 2, "write", 0, q, curve.Decision{Purpose: curve.Grid, OfferedPerSecond: 60})
 	if err != nil || made.Fault != "" || made.Saturated || made.Count != 600 || made.Over != 6 || made.OfferedPerSecond != 60 || made.AchievedPerSecond != 60 || len(made.Usage) != 2 {
 		t.Errorf("%+v, %v", made, err)
 	}
@@ -112,7 +119,6 @@ func TestAStepIsMadeByAllClients(t *testing.T) {
 			t.Errorf("%s has the tasks %+v, want a step of 30/s", address, c.Tasks())
 		}
 	}
-	wantFailures(t, l, key, runners, begun.Question)
 }
 
 // wantFailures checks steps that fail on one client, or do not end.

@@ -59,8 +59,9 @@ type Steps struct {
 
 	usage   []task.Usage
 	number  int
-	running chan error // of the latest step; nil if it has ended
+	running chan struct{} // is closed when the latest step has ended, with made and failed; nil once they were read
 	made    Step
+	failed  error
 }
 
 // Switch implements [Treatments].
@@ -75,13 +76,12 @@ func (s *Steps) Switch(ctx context.Context, from, to int) (sent, acknowledged ti
 	if sent, acknowledged, err = s.Treatments.Switch(ctx, from, to); err != nil {
 		return sent, acknowledged, err
 	}
-	running, number, question := make(chan error, 1), s.number, s.Courses[to].Question
+	running, number, question := make(chan struct{}), s.number, s.Courses[to].Question
 	s.running = running
 	s.number++
 	go func() {
-		var err error
-		s.made, err = s.Offer(ctx, number, question, next)
-		running <- err
+		defer close(running)
+		s.made, s.failed = s.Offer(ctx, number, question, next)
 	}()
 	return sent, acknowledged, nil
 }
@@ -89,7 +89,7 @@ func (s *Steps) Switch(ctx context.Context, from, to int) (sent, acknowledged ti
 // End waits until no step runs. The context of the session must have ended, or its last step was completed.
 func (s *Steps) End() {
 	if s.running != nil {
-		_ = <-s.running // The session has ended.
+		<-s.running
 	}
 }
 
@@ -98,10 +98,10 @@ func (s *Steps) Complete(_ context.Context, treatment int) error {
 	if s.running == nil {
 		return nil
 	}
-	err := <-s.running
+	<-s.running
 	s.running = nil
-	if err != nil {
-		return fmt.Errorf("step %d: %w", s.number, err)
+	if s.failed != nil {
+		return fmt.Errorf("step %d: %w", s.number, s.failed)
 	}
 	course := &s.Courses[treatment]
 	course.Steps = append(course.Steps, s.made.Step)

@@ -48,7 +48,7 @@ func offering(all *applied, knees [2]float64) *Steps {
 			Percent: 99, LimitSeconds: 0.01, Confidence: 0.95, HalfWidth: 0.1, MaxSteps: 21, StepSeconds: 10, Seed: uint64(i), InTurns: true,
 		}}
 	}
-	s.Offer = func(ctx context.Context, number int, q curve.Question, offered curve.Decision) (Step, error) {
+	s.Offer = func(ctx context.Context, number int, _ curve.Question, offered curve.Decision) (Step, error) {
 		treatment := all.now
 		select {
 		case <-ctx.Done():
