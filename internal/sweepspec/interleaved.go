@@ -60,8 +60,8 @@ func notInTurns(spec *Spec) (reasons []string) {
 		reasons = append(reasons, "Each run draws a whole curve. Faster: sessions: 1 draws two in turns.")
 	case len(spec.Constraints) > 0:
 		reasons = append(reasons, "Two curves in turns have other rates, so constraints cannot compare them: leave constraints out.")
-	case set.Pairs != 0 && set.Pairs < session.LeastCurvePairs:
-		reasons = append(reasons, fmt.Sprintf("Two curves in turns need %d pairs of steps: leave pairs out, or use 28, 40 or 60.", session.LeastCurvePairs))
+	case set.Pairs != 0 && set.Pairs < session.CurvePairs:
+		reasons = append(reasons, fmt.Sprintf("Two curves in turns need %d pairs of steps: leave pairs out, or use 28, 40 or 60.", session.CurvePairs))
 	}
 	return reasons
 }

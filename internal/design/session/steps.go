@@ -13,12 +13,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// CurvePairs is the default number of pairs of steps, and LeastCurvePairs the smallest: with fewer, curves rarely have enough
-// steps near their knees.
-const (
-	CurvePairs      = 21
-	LeastCurvePairs = 21
-)
+// CurvePairs is the default number of pairs of steps, and the smallest: with fewer, curves rarely have enough steps near their
+// knees.
+const CurvePairs = 21
 
 // AroundStep is how much longer a window is than what counts of its step: the step's ramp, and the time to begin and end the
 // clients' tasks.
