@@ -156,12 +156,13 @@ func TestGolden(t *testing.T) {
 // A wrong word in a command line gets a suggestion.
 func TestSuggestions(t *testing.T) {
 	for line, want := range map[string]string{
-		"run --iodept 32":            "unknown flag: --iodept: did you mean --iodepth?",
-		"run -bs 4k":                 "unknown shorthand flag: 'b' in -bs: did you mean --bs?",
-		"run --repetition 3":         "unknown flag: --repetition: did you mean --repetitions?",
-		"run --xy":                   "unknown flag: --xy",
-		"run --max-regression 20%":   `unknown flag: --max-regression: it is a flag of "compare", as in: kubectl cephtune compare before after -n cephtune-bench --max-regression 20% --this-hour`,
-		"watch --objective p99":      `unknown flag: --objective: it is a flag of "sweep", as in: kubectl cephtune sweep osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99`,
+		"run --iodept 32":          "unknown flag: --iodept: did you mean --iodepth?",
+		"run -bs 4k":               "unknown shorthand flag: 'b' in -bs: did you mean --bs?",
+		"run --repetition 3":       "unknown flag: --repetition: did you mean --repetitions?",
+		"run --xy":                 "unknown flag: --xy",
+		"run --max-regression 20%": `unknown flag: --max-regression: it is a flag of "compare", as in: kubectl cephtune compare before after -n cephtune-bench --max-regression 20% --this-hour`,
+		"watch --objective p99": `unknown flag: --objective: it is a flag of "sweep", as in: ` +
+			`kubectl cephtune sweep osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99`,
 		"sweep --mgr-caps x":         "unknown flag: --mgr-caps",
 		"swep pg_num=8,16":           `unknown command "swep" for "kubectl cephtune": did you mean sweep?`,
 		"benchmark":                  `unknown command "benchmark" for "kubectl cephtune"`,

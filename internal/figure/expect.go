@@ -112,7 +112,8 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 		c.result.Mark = v1alpha1.MarkClosedLoop
 	}
 	if c.result.Mark != "" && !e.ClosedLoop {
-		c.clause = name(e) + " is " + f.describe(e.Metric) + " in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop)"
+		c.clause = name(e) + " is " + f.describe(e.Metric) + " in a closed loop, which hides stalls and passes no gate: " +
+			"set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop)"
 		return c, nil
 	}
 	if e.MaximumRegression != "" {

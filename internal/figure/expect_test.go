@@ -76,7 +76,8 @@ func TestExpect(t *testing.T) {
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
-			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop).",
+			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: " +
+				"set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop).",
 		},
 		"a latency that grows": {
 			[]v1alpha1.Expectation{atMost("full", v1alpha1.MetricLatencyP99, "1h")},

@@ -144,7 +144,8 @@ func TestExpectAgainstAReference(t *testing.T) {
 		},
 		"a closed loop": {
 			unaccepted, measuredNow(5000, 3), days, "Unknown",
-			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop).",
+			"Inconclusive: three LatencyP99 is 20ms (15ms to 25ms) in a closed loop, which hides stalls and passes no gate: " +
+				"set rateIOPS in the phase (--rate-iops), or closedLoop: true in the expectation (--closed-loop).",
 		},
 		"another kind of latency": {
 			p99, measuredNow(5000, 3), other, "Unknown",

@@ -408,7 +408,11 @@ func TestSentenceStatesTheScope(t *testing.T) {
 	if err != nil || out.Scope != v1alpha1.ScopeWindows || out.Verdict != v1alpha1.VerdictInferior {
 		t.Errorf("%+v, %v", out, err)
 	}
-	for _, part := range []string{"cap=1 is Inferior on this pool, in this hour, in switched windows", "0.301 times the baseline", "by 8 pairs of windows of 10s", "was not measured: use sessions: 6 (with flags, no --quick)."} {
+	for _, part := range []string{
+		"cap=1 is Inferior on this pool, in this hour, in switched windows",
+		"0.301 times the baseline", "by 8 pairs of windows of 10s",
+		"was not measured: use sessions: 6 (with flags, no --quick).",
+	} {
 		if !strings.Contains(out.Summary, part) {
 			t.Errorf("%q lacks %q", out.Summary, part)
 		}

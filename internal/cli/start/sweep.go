@@ -97,13 +97,7 @@ func (o *sweeping) check(cmd *cobra.Command, args []string) error {
 	if err := o.design.check(); err != nil {
 		return err
 	}
-	if one := o.load.StorageClass(); one != "" && len(args) == 0 && o.load.Classes() == nil {
-		return exit.UsageErrorf("one StorageClass is no comparison: name two, such as --storage-class %[1]s,OTHER, or measure it with: kubectl cephtune run --storage-class %[1]s", one)
-	}
-	if o.settings, err = settings(args, o.load.Engine(), o.mask, o.load.Classes() != nil); err != nil {
-		return err
-	}
-	if o.base, err = baseline(o.baseline, o.settings, o.load.Engine()); err != nil {
+	if err := o.checkSettings(args); err != nil {
 		return err
 	}
 	if err := o.checkRate(); err != nil {
@@ -113,6 +107,20 @@ func (o *sweeping) check(cmd *cobra.Command, args []string) error {
 		return exit.UsageErrorf("without a terminal to ask for confirmation, a sweep needs --yes; --plan only shows the plan")
 	}
 	return nil
+}
+
+// checkSettings sets what the sweep varies, and the values of the baseline.
+func (o *sweeping) checkSettings(args []string) (err error) {
+	classes := o.load.Classes() != nil
+	if one := o.load.StorageClass(); one != "" && len(args) == 0 && !classes {
+		return exit.UsageErrorf("one StorageClass is no comparison: name two, such as --storage-class %[1]s,OTHER, "+
+			"or measure it with: kubectl cephtune run --storage-class %[1]s", one)
+	}
+	if o.settings, err = settings(args, o.load.Engine(), o.mask, classes); err != nil {
+		return err
+	}
+	o.base, err = baseline(o.baseline, o.settings, o.load.Engine())
+	return err
 }
 
 // checkRate refuses a percentile of a closed loop, unless --closed-loop accepts it. The rate may be varied.

@@ -151,7 +151,8 @@ func TestInterruptEndsWatch(t *testing.T) {
 			cmd.SetOut(interrupting(cancel))
 			cmd.SetErr(interrupting(cancel))
 			err := cmd.ExecuteContext(ctx)
-			advice := fmt.Sprintf("interrupted, but %[1]s goes on.%[2]s To follow it again: kubectl cephtune watch %[1]s -n cephtune-bench. To end it: kubectl cephtune cancel %[1]s -n cephtune-bench", c.want, c.last)
+			advice := fmt.Sprintf("interrupted, but %[1]s goes on.%[2]s To follow it again: kubectl cephtune watch %[1]s -n cephtune-bench. "+
+				"To end it: kubectl cephtune cancel %[1]s -n cephtune-bench", c.want, c.last)
 			if exit.Code(err) != exit.Interrupted || !strings.Contains(err.Error(), advice) {
 				t.Errorf("got %v with exit code %d", err, exit.Code(err))
 			}
