@@ -51,16 +51,29 @@ func run(ctx context.Context, arguments []string, lines io.Writer) error {
 	}
 	res, err := openloop.Run(ctx, &l, backend, device.NewClock(), lines)
 	if err != nil {
+		return err // Operations may still be submitted, so the images stay open.
+	}
+	if err := write(res, *output, lines); err != nil {
 		return err
 	}
-	if *output == "" {
+	if images, ok := backend.(io.Closer); ok {
+		if err := images.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "generator:", err) // The result is good all the same.
+		}
+	}
+	return nil
+}
+
+// write writes a result to a file, or prints its percentiles if the path is empty.
+func write(res *result.Result, path string, lines io.Writer) error {
+	if path == "" {
 		return summarise(res, lines)
 	}
 	encoded, err := json.Marshal(res)
 	if err != nil {
 		return fmt.Errorf("the result: %w", err)
 	}
-	return os.WriteFile(*output, encoded, 0o600)
+	return os.WriteFile(path, encoded, 0o600)
 }
 
 // summarise prints percentiles, and why they are missing.

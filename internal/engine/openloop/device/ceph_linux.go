@@ -29,7 +29,7 @@ func loadCeph(rados, rbd string) (ceph, error) {
 			"rados_aio_create_completion2", "rados_aio_read", "rados_aio_write", "rados_aio_get_return_value", "rados_aio_release",
 		}},
 		{rbd, []string{
-			"rbd_open", "rbd_set_image_notification", "rbd_poll_io_events", "rbd_aio_create_completion", "rbd_aio_read",
+			"rbd_open", "rbd_close", "rbd_set_image_notification", "rbd_poll_io_events", "rbd_aio_create_completion", "rbd_aio_read",
 			"rbd_aio_write", "rbd_aio_get_arg", "rbd_aio_get_return_value", "rbd_aio_release",
 		}},
 	} {

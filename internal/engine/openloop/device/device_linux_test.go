@@ -107,6 +107,9 @@ func TestLibrariesOfCephReadAndWrite(t *testing.T) {
 		res, err := run(t, l, b, err)
 		checkMixed(t, res, err)
 		checkService(t, res)
+		if err := b.(io.Closer).Close(); err != nil {
+			t.Error(err)
+		}
 	})
 	t.Run("objects", func(t *testing.T) {
 		l := mixed(openloop.RADOS, "obj.")

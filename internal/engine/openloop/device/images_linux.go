@@ -1,6 +1,7 @@
 package device
 
 import (
+	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -55,6 +56,28 @@ func (b *images) open(l *openloop.Load, image string) error {
 	b.handles = append(b.handles, handle)
 	b.events = append(b.events, unix.PollFd{Fd: int32(file), Events: unix.POLLIN})
 	return nil
+}
+
+// closeWithin limits how long images take to close. They do not close while the storage has their operations.
+const closeWithin = 3 * time.Second
+
+// Close closes the images. A client that only ends keeps its watch on an image, and the lock of one that it has written to,
+// for 30 s: until then, nobody else can remove the image or change its metadata.
+func (b *images) Close() error {
+	closed := make(chan error, 1)
+	go func() {
+		var all error
+		for _, handle := range b.handles {
+			all = errors.Join(all, b.do("rbd_close", handle))
+		}
+		closed <- all
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeWithin):
+		return fmt.Errorf("the images have not closed within %v", closeWithin)
+	}
 }
 
 // Submit implements openloop.Backend.

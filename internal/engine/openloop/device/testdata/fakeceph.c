@@ -116,6 +116,10 @@ int rbd_open(void *io, const char *name, struct image **image, const char *snap)
 	*image = calloc(1, sizeof **image);
 	return strcmp(name, "image") || snap ? -ENOENT : 0;
 }
+int rbd_close(struct image *image) {
+	free(image);
+	return 0;
+}
 int rbd_set_image_notification(struct image *image, int fd, int type) {
 	image->fd = fd;
 	return type == 2 ? 0 : -EINVAL;
