@@ -406,7 +406,7 @@ func dailySessions(w *world) {
 	s := w.create("daily", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3, daily: true", 1))
 	w.await(s, "waiting for the next day", func(s *v1alpha1.CephTuningSweep) bool {
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReconciling)
-		return len(s.Status.Trials) == 1 && c != nil && c.Reason == v1alpha1.ReasonWaitingForWindow
+		return trialsThatAre(s, v1alpha1.TrialValid) == 1 && c != nil && c.Reason == v1alpha1.ReasonWaitingForWindow
 	})
 	w.wantState(before)
 }

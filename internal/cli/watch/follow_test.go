@@ -115,7 +115,7 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 }
 
 func TestItTakesTooLong(t *testing.T) {
-	got := clitest.Execute(t, watching(clitest.Holding(t, atWork(t)), hurried()), "lab --timeout 50ms -o json", "")
+	got := clitest.Execute(t, watching(clitest.Holding(t, atWork(t)), hurried()), "lab --timeout 1s -o json", "")
 	if got.Code() != exit.Unexpected || !strings.Contains(got.Err.Error(), "--timeout has passed, but cephtuningsweep/lab goes on.") {
 		t.Errorf("got %v with exit code %d", got.Err, got.Code())
 	}
