@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -467,13 +468,14 @@ func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.Clust
 // OnlyCluster returns the only CephCluster. It returns an error unless exactly one exists.
 func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
 	all, err := kube.CephClusters(ctx, c)
-	if err != nil {
+	switch {
+	case meta.IsNoMatchError(err):
+		return v1alpha1.ClusterReference{}, errors.New("Rook is not installed in this Kubernetes cluster: choose another --context")
+	case err != nil:
 		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster: %w; name it with --ceph-cluster NAMESPACE/NAME or spec.clusterRef", err)
-	}
-	switch len(all) {
-	case 0:
+	case len(all) == 0:
 		return v1alpha1.ClusterReference{}, errors.New("there is no CephCluster: choose another --context")
-	case 1:
+	case len(all) == 1:
 		return v1alpha1.ClusterReference{Namespace: all[0].GetNamespace(), Name: all[0].GetName()}, nil
 	}
 	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(all)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME, or with spec.clusterRef in a file")

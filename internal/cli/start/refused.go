@@ -55,6 +55,9 @@ func (e *invalidError) Error() string {
 				message = after
 			}
 		}
+		if _, rule, found := strings.Cut(message, " in body "); found { // It repeats the field, which is not in what the user typed.
+			message = rule
+		}
 		lines[i] = field + ": " + message
 	}
 	hint := words.Hint(e.err.Error())
