@@ -387,7 +387,7 @@ func (s *Sessions) Sentence() string {
 	}
 	message := fmt.Sprintf("is %s %s", f.Verdict, s.scopeText(f))
 	switch {
-	case whyOf(f) == string(reasonRuledOut): // No candidate that is proven to differ by less than what matters leads or trails.
+	case f.Assessment.EffectRuledOut(), f.Assessment.Verdict == stats.Equivalent: // A difference below what matters is no lead.
 	case f.Verdict == stats.Inconclusive && worse:
 		message = "trails the baseline, not proven, " + s.scopeText(f)
 	case f.Verdict == stats.Inconclusive:

@@ -459,12 +459,12 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 		},
 		"an effect that matters is ruled out": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.08},
-			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
+			"cap=512 is Inconclusive on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
 				" A gain or a loss of 10% is ruled out; for smaller ones, lower minimumEffect (--minimum-effect).", "no difference of 10% or more",
 		},
 		"windows are enough": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.01},
-			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
+			"cap=512 is Inconclusive on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
 				" Short windows cannot show how a setting acts for longer: use sessions: 6 (with flags, no --quick).", "no difference of 10% or more",
 		},
 		"perhaps it is worse": {
