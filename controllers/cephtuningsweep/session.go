@@ -217,7 +217,7 @@ func (r *Reconciler) inTurns(seen pass, compared session.Treatments, plan sessio
 	steps := &session.Steps{Treatments: compared, WrittenBytes: seen.sessions.ClosedLoopBytes(closedLoop.ClosedLoopPerSecond)}
 	for i := range steps.Courses {
 		course := closedLoop
-		course.Question.InTurns, course.Question.Seed = true, 2*plan.Seed+uint64(i)
+		course.Question.InTurns, course.Question.MaxSteps, course.Question.Seed = true, len(plan.Order), 2*plan.Seed+uint64(i)
 		steps.Courses[i] = course
 	}
 	steps.Offer = func(ctx context.Context, number int, q curve.Question, offered curve.Decision) (session.Step, error) {

@@ -313,7 +313,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (session.Next, error) {
 	spent := session.Next{Enough: e.WrittenBytes(p.writes) >= p.bytes} // The budget for writes is used up, so the session ends with the data that it has.
 	if !p.question.Quick || p.question.Curves {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
-		return session.Next{Enough: spent.Enough || pairs >= p.pairs}, nil
+		return session.Next{Enough: spent.Enough || pairs >= p.pairs || e.SpoiltCurve()}, nil
 	}
 	if due, err := e.AtLook(p.question); err != nil || !due {
 		return spent, err

@@ -17,6 +17,7 @@ func sessionCurveStories() map[string]story {
 		"killed between two steps":                       killedBetweenSteps,
 		"curves that saturate":                           curvesThatSaturate,
 		"a curve without a knee":                         curveWithoutKnee,
+		"curves with late clients":                       curvesWithLateClients,
 		"curves of three configurations, and by default": curvesOfThree,
 	}
 }
@@ -52,7 +53,7 @@ func curvesInTurns(w *world) {
 	if p.Design != v1alpha1.DesignInterleaved || p.Pairs != 21 || s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Scope != v1alpha1.ScopeWindows || s.Status.Best != "cap=16" {
 		w.t.Errorf("design %s, %s, %d pairs, verdict %s of %s, %s, sessions %q: %s", p.Design, p.DesignReason, p.Pairs, s.Status.Verdict, s.Status.Best, s.Status.Scope, validities(s), s.Status.Summary)
 	}
-	for _, part := range []string{"Keep 256 until whole curves confirm the gain.", "by 21 pairs of steps of 10s", "1.5", "use design: Blocks."} {
+	for _, part := range []string{"Keep 256 until whole curves confirm the gain.", "by 21 pairs of steps of 10s", "1.5", "use design: Blocks (--design blocks)."} {
 		if !strings.Contains(s.Status.Summary, part) {
 			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
 		}
@@ -105,6 +106,27 @@ func curveWithoutKnee(w *world) {
 		w.t.Errorf("verdict %s, reason %s, ratio %s, sessions %q: %s", s.Status.Verdict, row.Reason, row.Ratio, validities(s), s.Status.Summary)
 	}
 	w.wantReplayed(s, 1)
+}
+
+// curvesWithLateClients shows that clients that do not keep up with the rates end a sweep in minutes: no other session helps.
+func curvesWithLateClients(w *world) {
+	w.withKnees(1500, 1.5)
+	w.load.set(func(l *load) { l.late = "the generator did not follow its schedule" })
+	before := w.state()
+	s := w.create("curves", curveSpec)
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	if s.Status.Verdict != v1alpha1.VerdictInconclusive || s.Status.Configurations[1].Reason != "NoRate" || len(s.Status.Trials) != 1 || w.load.steps > 20 {
+		w.t.Errorf("verdict %s after %d steps, sessions %q: %s", s.Status.Verdict, w.load.steps, validities(s), s.Status.Summary)
+	}
+	w.wantReplayed(s, 1)
+	found, err := archive.SessionsIn(s, w.windows())
+	if err != nil || len(found) != 1 {
+		w.t.Fatalf("%d sessions are kept, %v", len(found), err)
+	}
+	if knee := found[0].Evidence.JudgedCourses()[0].Knee; !strings.Contains(knee.Reason, "the generator did not follow its schedule") {
+		w.t.Errorf("the curve says %q", knee.Reason)
+	}
 }
 
 func curvesOfThree(w *world) {

@@ -69,6 +69,8 @@ type load struct {
 	knee  func(value string) float64
 	full  float64
 	steps int
+	// late is the fault of every step; "" without one.
+	late string
 }
 
 func (l *load) set(change func(*load)) {
@@ -168,8 +170,8 @@ func (l *load) Step(_ context.Context, benchmark types.NamespacedName, _ int, _ 
 	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
 	share := offered.OfferedPerSecond / l.knee(value)
 	made := curve.Step{Purpose: offered.Purpose, OfferedPerSecond: offered.OfferedPerSecond, AchievedPerSecond: offered.OfferedPerSecond}
-	made.Saturated = share > l.full
-	if !made.Saturated {
+	made.Saturated, made.Fault = share > l.full, l.late
+	if !made.Saturated && l.late == "" {
 		noise := rand.New(rand.NewPCG(2026, uint64(number))).NormFloat64() / 20
 		made.Count, made.PercentileSeconds = 100_000, q.LimitSeconds*share*share
 		made.Over = int64(min(float64(made.Count), 1000*math.Pow(share, 8)*math.Exp(noise)))

@@ -38,7 +38,7 @@ func NewSessionTrial(noun Noun, number int, long bool, summary session.Summary, 
 	switch {
 	case err != nil:
 		return InvalidSession(number, v1alpha1.TrialFailed, cost), err.Error()
-	case !ok || slices.ContainsFunc(summary.Objective, func(e switchback.Entry) bool { return e.Blocks < leastBlocks(long) }):
+	case !ok || slices.ContainsFunc(summary.Objective, func(e switchback.Entry) bool { return !e.Unknown && e.Blocks < leastBlocks(long) }):
 		return InvalidSession(number, v1alpha1.TrialTooShort, cost), "too few of its windows count"
 	case summary.Objective[0].Invalid: // The entries of a session are all invalid, or none is.
 		return InvalidSession(number, v1alpha1.TrialUneven, cost), fmt.Sprintf("windows of one %s were invalid more often than chance allows", noun)

@@ -104,7 +104,7 @@ func TestVerdictsOnCurves(t *testing.T) {
 		says    string
 	}{
 		"a gain":           {curvesTrial(1.5), v1alpha1.VerdictSuperior, "ThresholdExceeded", "1.500 times the baseline (1.433 to 1.643; higher is better), by 21 pairs of steps of 10s."},
-		"a loss":           {curvesTrial(0.6), v1alpha1.VerdictInferior, "LossShown", "use design: Blocks."},
+		"a loss":           {curvesTrial(0.6), v1alpha1.VerdictInferior, "LossShown", "use design: Blocks (--design blocks)."},
 		"an open gain":     {curvesTrial(1.12), v1alpha1.VerdictInconclusive, "GainSizeOpen", "More pairs, or a longer window, make the interval narrower."},
 		"no difference":    {curvesTrial(1), v1alpha1.VerdictInconclusive, "EffectRuledOut", "A gain or a loss of 10% is ruled out"},
 		"without a rate":   {curvesTrial(0), v1alpha1.VerdictInconclusive, "NoRate", "16: no verdict, because a curve gives no rate."},

@@ -62,7 +62,7 @@ func TestLongCurvesInTurns(t *testing.T) {
 	s := c.sweep("turns", c.replicatedScratch(), messageCap("4"))
 	s.Spec.Baseline = &v1alpha1.Baseline{Values: map[string]v1alpha1.ParameterValue{"message_cap": "256"}}
 	s.Spec.Template.Phases[0] = fioPhase("reads", v1alpha1.Fio{
-		Pattern: v1alpha1.FioRandRead, IODepth: 16, Curve: &v1alpha1.Curve{Metric: v1alpha1.MetricLatencyP50, AtMost: "10ms"},
+		Pattern: v1alpha1.FioRandRead, IODepth: 16, Curve: &v1alpha1.Curve{Metric: v1alpha1.MetricLatencyP50, AtMost: "4ms"},
 	})
 	s.Spec.Objective.MetricReference = v1alpha1.MetricReference{Phase: "reads", Metric: v1alpha1.MetricSustainableIOPS}
 	s.Spec.Strategy = v1alpha1.Strategy{Design: v1alpha1.DesignInterleaved, Interleaved: v1alpha1.Interleaved{Sessions: 1}, Seed: new(int64(5))}

@@ -15,6 +15,9 @@ type Course struct {
 // Next returns the next step, or the end.
 func (c Course) Next() Decision { return Next(c.Question, c.ClosedLoopPerSecond, c.Steps) }
 
+// Spoilt reports whether so many steps are faulty that further ones would not help.
+func (c Course) Spoilt() bool { return c.Question.tooManyFaults(c.Steps) }
+
 // Judged returns the course with its knee.
 func (c Course) Judged() Course {
 	c.Knee = Judge(c.Question, c.ClosedLoopPerSecond, c.Steps)

@@ -30,7 +30,7 @@ func Judge(q Question, closedLoop float64, steps []Step) Knee {
 	points := q.points(steps)
 	k.FaultSteps = len(steps) - len(points)
 	switch {
-	case !q.InTurns && q.tooManyFaults(steps):
+	case q.tooManyFaults(steps):
 		k.Reason = fmt.Sprintf("%d of %d steps say nothing, the last because %s. Mend that, and measure again.", k.FaultSteps, len(steps), lastFault(steps))
 	case len(points) == 0:
 		k.Reason = "No step was measured."

@@ -123,6 +123,9 @@ func (s *Steps) Evidence(p Plan, record Record, disturbed []switchback.Span) Evi
 	return e
 }
 
+// SpoiltCurve reports whether one of the curves cannot be drawn, for example because clients do not keep up with its rates.
+func (e Evidence) SpoiltCurve() bool { return slices.ContainsFunc(e.Courses, curve.Course.Spoilt) }
+
 // steps returns the windows of a session of curves with the rates that were achieved, and whether each step shows something.
 func (e Evidence) steps() (windows []switchback.Window, covered []bool) {
 	windows, covered = make([]switchback.Window, len(e.Record.Switches)), make([]bool, len(e.Record.Switches))
@@ -173,8 +176,8 @@ func (e Evidence) compareCurves(session switchback.Session) (Summary, error) {
 			s.Typical[i] = knee.PerSecond
 		}
 	}
-	entry := switchback.Entry{Candidate: 1, Blocks: blocks, Unknown: true, Invalid: uneven || blocks < 2}
-	if ratio, ok := curve.Ratio(&courses[0], &courses[1]); ok && !entry.Invalid {
+	entry := switchback.Entry{Candidate: 1, Blocks: blocks, Unknown: e.SpoiltCurve() || blocks >= 2, Invalid: uneven && !e.SpoiltCurve()}
+	if ratio, ok := curve.Ratio(&courses[0], &courses[1]); ok && !entry.Invalid && blocks >= 2 {
 		k := stats.ContrastOf(ratio, courses[0].Question.Confidence, blocks)
 		entry.Unknown, entry.Mean, entry.StdDev = false, k.LogRatio, k.StdDev
 		entry.StdDevAbove = k.StdDev * k.StdErrAbove / k.StdErr
