@@ -61,10 +61,10 @@ func TestLongCurvesInTurns(t *testing.T) {
 	before := c.tunables(t)
 	s := c.sweep("turns", c.replicatedScratch(), messageCap("4"))
 	s.Spec.Baseline = &v1alpha1.Baseline{Values: map[string]v1alpha1.ParameterValue{"message_cap": "256"}}
-	s.Spec.Template.Phases[0] = fioPhase("reads", v1alpha1.Fio{
-		Pattern: v1alpha1.FioRandRead, IODepth: 16, Curve: &v1alpha1.Curve{Metric: v1alpha1.MetricLatencyP50, AtMost: "4ms"},
+	s.Spec.Template.Phases[0] = fioPhase("writes", v1alpha1.Fio{
+		Pattern: v1alpha1.FioRandWrite, IODepth: 8, Curve: &v1alpha1.Curve{Metric: v1alpha1.MetricLatencyP50, AtMost: "20ms"},
 	})
-	s.Spec.Objective.MetricReference = v1alpha1.MetricReference{Phase: "reads", Metric: v1alpha1.MetricSustainableIOPS}
+	s.Spec.Objective.MetricReference = v1alpha1.MetricReference{Phase: "writes", Metric: v1alpha1.MetricSustainableIOPS}
 	s.Spec.Strategy = v1alpha1.Strategy{Design: v1alpha1.DesignInterleaved, Interleaved: v1alpha1.Interleaved{Sessions: 1}, Seed: new(int64(5))}
 	c.createSweep(t, s)
 
@@ -79,7 +79,7 @@ func TestLongCurvesInTurns(t *testing.T) {
 	}
 	last := sessions[len(sessions)-1]
 	for i, course := range last.Evidence.JudgedCourses() {
-		if len(course.Steps) < session.CurvePairs {
+		if len(course.Steps) < session.CurvePairs && !last.Evidence.SpoiltCurve() {
 			t.Errorf("the curve of configuration %d has %d steps", i, len(course.Steps))
 		}
 		t.Logf("configuration %d: %s", i, course.Knee.Reason)
