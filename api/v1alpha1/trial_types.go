@@ -74,7 +74,7 @@ type Trial struct {
 	// +optional
 	BaselineObjective Decimal `json:"baselineObjective,omitempty"`
 
-	// comparisons compare each configuration of the trial with the baseline.
+	// comparisons compare each configuration of the trial with the baseline. Curves that give no ratio have none.
 	// +optional
 	// +listType=map
 	// +listMapKey=configuration
@@ -129,7 +129,12 @@ type TrialComparison struct {
 	// +required
 	Deviation Decimal `json:"deviation"`
 
-	// randomization has the results of tests that need many windows. It is absent for long windows.
+	// deviationAbove is set if windows are steps of two curves. Then deviation is that towards smaller ratios, and
+	// deviationAbove that towards greater ones.
+	// +optional
+	DeviationAbove Decimal `json:"deviationAbove,omitempty"`
+
+	// randomization has the results of tests that need many windows. It is absent for long windows and for curves.
 	// +optional
 	Randomization *TrialRandomization `json:"randomization,omitempty"`
 

@@ -31,6 +31,8 @@ import (
 	"github.com/cephtune/cephtune/internal/clients/clientjob"
 	"github.com/cephtune/cephtune/internal/clients/clientview"
 	"github.com/cephtune/cephtune/internal/clients/live"
+	"github.com/cephtune/cephtune/internal/design/curve"
+	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/lock/queue"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -95,6 +97,16 @@ func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName,
 // Aim makes all clients of a benchmark continue a phase of its first run in a window.
 func (r *Reconciler) Aim(ctx context.Context, benchmark types.NamespacedName, clients int, w live.Window) error {
 	return r.live.Aim(ctx, benchmark, clients, w)
+}
+
+// ClosedLoop returns the curve of a phase of a benchmark's first run, without steps, once its closed loop has ended.
+func (r *Reconciler) ClosedLoop(ctx context.Context, benchmark types.NamespacedName, clients int, phase v1alpha1.PhaseName) (curve.Course, error) {
+	return r.live.ClosedLoop(ctx, benchmark, clients, phase)
+}
+
+// Step makes all clients of a benchmark's first run offer a rate in a step of a curve.
+func (r *Reconciler) Step(ctx context.Context, benchmark types.NamespacedName, clients int, phase v1alpha1.PhaseName, number int, q curve.Question, offered curve.Decision) (session.Step, error) {
+	return r.live.Step(ctx, benchmark, clients, phase, number, q, offered)
 }
 
 // wake triggers a pass for an object. The queue behind the channel drops duplicates.

@@ -2,16 +2,20 @@ package cephbenchmark
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clients/live"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/engine/openloop"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
@@ -31,6 +35,7 @@ func curveStories() map[string]story {
 		"a client ends within a curve":         aClientEndsWithinACurve,
 		"a curve of a pool of others":          aCurveOfAPoolOfOthers,
 		"a curve with a rate of its own":       aCurveWithARate,
+		"a curve of a session":                 aCurveOfASession,
 	}
 }
 
@@ -253,5 +258,40 @@ func aCurveWithARate(w *world) {
 	b := w.parse("b", strings.Replace(oneCurve, "ramp: 0s", "rateIOPS: 100, ramp: 0s", 1))
 	if err := w.Create(w.t.Context(), b); err == nil || !strings.Contains(err.Error(), "a curve finds its rates") {
 		w.t.Errorf("%v: want a refusal", err)
+	}
+}
+
+// A sweep makes the steps of a session's curve. The benchmark waits meanwhile, and a manager that was restarted makes none.
+func aCurveOfASession(w *world) {
+	w.withServer(server{2000})
+	s := w.sweepAtWork()
+	s.Status.Plan = &v1alpha1.SweepPlan{Design: v1alpha1.DesignInterleaved, PlannerVersion: 1, SpecDigest: "sha256:0123"}
+	if err := w.Status().Update(w.t.Context(), s); err != nil {
+		w.t.Fatal(err)
+	}
+	b := w.run("b", oneCurve, nil)
+	key, begun := client.ObjectKeyFromObject(b), curve.Course{}
+	w.until(b, "the end of the closed loop", func() (ended bool) {
+		var err error
+		begun, err = w.reconciler.ClosedLoop(w.t.Context(), key, 1, "read")
+		return err == nil
+	})
+	for number, rate := range []float64{1000, 1900} {
+		made, err := w.reconciler.Step(w.t.Context(), key, 1, "read", number, begun.Question, curve.Decision{OfferedPerSecond: rate})
+		if outcome := begun.Question.Outcome(made.Step); err != nil || outcome != []curve.Outcome{curve.Kept, curve.Exceeded}[number] {
+			w.t.Errorf("step %d is %s, %v: %+v", number, outcome, err, made)
+		}
+	}
+	w.untilReason(b, v1alpha1.ReasonRunning)
+	w.restart()
+	w.untilReason(b, v1alpha1.ReasonRunning)
+	if _, err := w.reconciler.Step(w.t.Context(), key, 1, "read", 2, begun.Question, curve.Decision{OfferedPerSecond: 1000}); !errors.Is(err, live.ErrNotMeasuring) {
+		w.t.Errorf("after a restart: %v", err)
+	}
+	if n := len(w.kubelet.client(client0).Tasks()); n < 3 {
+		w.t.Errorf("%d tasks", n)
+	}
+	if err := w.Delete(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
 	}
 }

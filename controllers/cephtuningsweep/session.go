@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clients/live"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/design/sweep"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -33,6 +34,10 @@ type Clients interface {
 	// Aim makes all clients, whose number is the parameter clients, continue a phase in a window. It returns when their
 	// engines run.
 	Aim(ctx context.Context, benchmark types.NamespacedName, clients int, w live.Window) error
+	// ClosedLoop returns the curve of a phase without steps, once all clients have ended the closed loop before it.
+	ClosedLoop(ctx context.Context, benchmark types.NamespacedName, clients int, phase v1alpha1.PhaseName) (curve.Course, error)
+	// Step makes all clients offer a rate in a step of a curve, and returns what they did.
+	Step(ctx context.Context, benchmark types.NamespacedName, clients int, phase v1alpha1.PhaseName, number int, q curve.Question, offered curve.Decision) (session.Step, error)
 }
 
 // sessionMemory is the memory of the next or current session.
@@ -152,30 +157,46 @@ func (r *Reconciler) watchSession(ctx context.Context, seen pass) (effect, error
 	if watched, err := r.watch(ctx, seen); err != nil || watched.Edit != nil || s.loop != nil {
 		return watched, err
 	}
-	first := make([]int, seen.child.Spec.Template.Clients.Count)
-	var warm time.Time // The latest time at which a client may have begun its load.
-	err := r.Clients.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, first, func(_ int, course runner.Course) error {
-		if course.Began.NotAfter.After(warm) {
-			warm = course.Began.NotAfter
-		}
-		return nil
-	})
-	if err != nil {
-		return effect{Again: seen.pace.Settle, Outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil
-	}
-	if since := time.Since(warm); since < sweepspec.Ramp(&seen.sweep.Spec) {
-		return effect{Again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
+	closedLoop, waits := r.warmUp(ctx, seen)
+	if waits != nil {
+		return *waits, nil
 	}
 	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) { // The loop of an earlier session may still switch.
 		return effect{Again: loopAgain}, nil
 	}
-	plan, err := r.loopOf(ctx, seen)
+	plan, err := r.loopOf(ctx, seen, closedLoop)
 	if err != nil {
 		return effect{}, err
 	}
 	s.loop = r.loops.begin(ctx, client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.runSession)
 	eta := seen.now.Add(seen.sessions.TimeLeft())
 	return effect{Edit: seen.expects(eta)}, nil
+}
+
+// warmUp returns what to wait for until the load has warmed up; then nil, with the closed loop of curves.
+func (r *Reconciler) warmUp(ctx context.Context, seen pass) (closedLoop curve.Course, waits *effect) {
+	child, clients, phase := client.ObjectKeyFromObject(seen.child), int(seen.child.Spec.Template.Clients.Count), seen.sweep.Spec.Objective.Phase
+	if sweepspec.DrawsCurves(&seen.sweep.Spec) {
+		closedLoop, err := r.Clients.ClosedLoop(ctx, child, clients, phase)
+		if err != nil {
+			waits = &effect{Again: seen.pace.Settle, Outcome: seen.inSession(waitingForLoad(phase, err))}
+		}
+		return closedLoop, waits
+	}
+	var warm time.Time // The latest time at which a client may have begun its load.
+	err := r.Clients.Course(ctx, child, phase, make([]int, clients), func(_ int, course runner.Course) error {
+		if course.Began.NotAfter.After(warm) {
+			warm = course.Began.NotAfter
+		}
+		return nil
+	})
+	if err != nil {
+		return closedLoop, &effect{Again: seen.pace.Settle, Outcome: seen.inSession(waitingForLoad(phase, err))}
+	}
+	if since := time.Since(warm); since < sweepspec.Ramp(&seen.sweep.Spec) {
+		return closedLoop, &effect{Again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}
+	}
+	return closedLoop, nil
 }
 
 // expects returns the edit that writes the expected end of the sweep into status.
@@ -190,9 +211,26 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
+// inTurns returns the treatments of a session that draws curves: steps with the given treatments.
+func (r *Reconciler) inTurns(seen pass, compared session.Treatments, plan session.Plan, closedLoop curve.Course) *session.Steps {
+	child, clients, phase := client.ObjectKeyFromObject(seen.child), int(seen.child.Spec.Template.Clients.Count), seen.sweep.Spec.Objective.Phase
+	steps := &session.Steps{Treatments: compared, WrittenBytes: seen.sessions.ClosedLoopBytes(closedLoop.ClosedLoopPerSecond)}
+	for i := range steps.Courses {
+		course := closedLoop
+		course.Question.InTurns, course.Question.MaxSteps, course.Question.Seed = true, len(plan.Order), 2*plan.Seed+uint64(i)
+		steps.Courses[i] = course
+	}
+	steps.Offer = func(ctx context.Context, number int, q curve.Question, offered curve.Decision) (session.Step, error) {
+		made, err := r.Clients.Step(ctx, child, clients, phase, number, q, offered)
+		made.WrittenBytes = int64(float64(made.WrittenBytes) * (q.StepSeconds + session.AroundStep.Seconds()) / q.StepSeconds) // Its ramp is not counted.
+		return made, err
+	}
+	return steps
+}
+
 // loopOf returns the inputs of a loop. The loop runs concurrently with passes. From the sweep's memory it
 // uses only the tuner, which is safe for concurrent use.
-func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
+func (r *Reconciler) loopOf(ctx context.Context, seen pass, closedLoop curve.Course) (loopPlan, error) {
 	plan, err := seen.sessions.SessionPlan()
 	if err != nil {
 		return loopPlan{}, err
@@ -216,8 +254,14 @@ func (r *Reconciler) loopOf(ctx context.Context, seen pass) (loopPlan, error) {
 	for i, configuration := range seen.design.Configurations() {
 		names = append(names, sweepspec.NameOf(i, configuration))
 	}
+	var steps *session.Steps
+	if plan.Curves {
+		steps = r.inTurns(seen, compared, plan, closedLoop)
+		compared = steps
+	}
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
+		steps: steps,
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
 		compared: compared, quiet: quietOf(r.Ceph, cluster.Observer, seen.sweep.Spec.Quiescence, seen.child.Spec.Targets(), plan.Window), clients: int(seen.child.Spec.Template.Clients.Count),
@@ -334,7 +378,7 @@ func (f facts) sessionCost(s *sessionMemory) sweepspec.SessionCost {
 // rows, or before the loop has ended, it estimates the MiB from the expected bytes and the share of the
 // expected time that has passed.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
-	if s.loop != nil && s.loop.hasEnded() && len(s.loop.evidence.Clients) > 0 {
+	if s.loop != nil && s.loop.hasEnded() && len(s.loop.evidence.Clients)+len(s.loop.evidence.Courses) > 0 {
 		return (f.sessions.Prefill() + s.loop.evidence.WrittenBytes(f.sessions.Writes())) >> 20
 	}
 	expected, share := f.sessions.Expected(), 1.0

@@ -184,6 +184,7 @@ type loopPlan struct {
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	compared session.Treatments
+	steps    *session.Steps // what compared is, if the session draws curves; nil otherwise
 	quiet    *quiet
 	clients  int
 	// course passes the course of each client to the function take, with one row of figures for each second. The
@@ -201,18 +202,31 @@ func (p loopPlan) runSession(ctx context.Context, l *loop) {
 	samples.Go(func() { p.quiet.run(sampling) })
 	defer samples.Wait()
 	defer stop()
-	l.evidence.Record, l.failure = session.Run(ctx, p.plan, p.compared, func(ctx context.Context, record session.Record) (next session.Next, err error) {
-		if err := p.hear(ctx, gathered, record); err != nil {
-			return next, err
-		}
-		evidence, err := gathered.Evidence(record, p.quiet.disturbed(record.Began))
+	running, end := context.WithCancel(ctx)
+	l.evidence.Record, l.failure = session.Run(running, p.plan, p.compared, func(ctx context.Context, record session.Record) (next session.Next, err error) {
+		evidence, err := p.evidence(ctx, gathered, record)
 		if err != nil {
 			return next, err // l.evidence stays as it was after the previous call.
 		}
 		l.evidence = evidence
 		return p.enough(evidence, l)
 	})
+	end()
+	if p.steps != nil {
+		p.steps.End()
+	}
 	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "invalid", l.evidence.Record.Invalid, "switches", describeSwitches(l.evidence.Record))
+}
+
+// evidence returns the evidence of the session so far.
+func (p loopPlan) evidence(ctx context.Context, gathered *session.Collector, record session.Record) (session.Evidence, error) {
+	if p.steps != nil {
+		return p.steps.Evidence(p.plan, record, p.quiet.disturbed(record.Began)), nil
+	}
+	if err := p.hear(ctx, gathered, record); err != nil {
+		return session.Evidence{}, err
+	}
+	return gathered.Evidence(record, p.quiet.disturbed(record.Began))
 }
 
 // describeSwitches describes the switches of a session for the log: when each began, how long it took, and
@@ -297,9 +311,9 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (session.Next, error) {
 	now.ratio = p.ratioSoFar(e)
 	l.advance(now)
 	spent := session.Next{Enough: e.WrittenBytes(p.writes) >= p.bytes} // The budget for writes is used up, so the session ends with the data that it has.
-	if !p.question.Quick {
+	if !p.question.Quick || p.question.Curves {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
-		return session.Next{Enough: spent.Enough || pairs >= p.pairs}, nil
+		return session.Next{Enough: spent.Enough || pairs >= p.pairs || e.SpoiltCurve()}, nil
 	}
 	if due, err := e.AtLook(p.question); err != nil || !due {
 		return spent, err

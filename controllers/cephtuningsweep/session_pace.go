@@ -55,7 +55,7 @@ func (p loopPlan) goalAfter(pairs int) int {
 	switch {
 	case p.plan.Long > 0:
 		return 1
-	case !p.question.Quick:
+	case !p.question.Quick, p.question.Curves:
 		return p.pairs
 	}
 	for _, look := range switchback.QuickLooks(p.question.LastLook) {

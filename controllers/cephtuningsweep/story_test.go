@@ -54,8 +54,9 @@ func TestStories(t *testing.T) {
 // not run in parallel with all others. They need a real API server: with a fake clock, some of them differ from run to run.
 func TestSessionStories(t *testing.T) {
 	tell(t, "session", map[string]map[string]story{
-		"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "target": sessionTargetStories(), "trial": sessionTrialStories(), "oldruns": oldSessionStories(),
-	}, []string{"session", "pool", "load", "target", "trial", "oldruns"})
+		"session": sessionStories(), "pool": sessionPoolStories(), "load": sessionLoadStories(), "target": sessionTargetStories(), "curve": sessionCurveStories(),
+		"trial": sessionTrialStories(), "oldruns": oldSessionStories(),
+	}, []string{"session", "pool", "load", "target", "curve", "trial", "oldruns"})
 }
 
 // onRealServer has the stories that need a real API server, with its namespaces and rights. For most topics, it also has one that

@@ -3,6 +3,8 @@ package cephtuningsweep
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clients/live"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -25,6 +28,9 @@ func hastened(p session.Plan) session.Plan {
 	if p.Long > 0 {
 		p.Window = 2 * hastenedWindow
 		p.Timing.WashOut = session.SettleTime(p.Window) * 20
+	}
+	if p.Curves {
+		p.Window = hastenedWindow / 2
 	}
 	p.ProofEvery /= 40
 	p.Timing.WashOut /= 20
@@ -58,6 +64,13 @@ type load struct {
 	aims     []live.Window
 	aimed    func(live.Window) string
 	aimFails int
+	// knee is the rate that keeps the limit with a value, and full the rate that the storage cannot take, as a multiple of it.
+	// steps counts the steps of curves so far.
+	knee  func(value string) float64
+	full  float64
+	steps int
+	// late is the fault of every step; "" without one.
+	late string
 }
 
 func (l *load) set(change func(*load)) {
@@ -132,6 +145,38 @@ func (l *load) Aim(_ context.Context, benchmark types.NamespacedName, clients in
 	l.add()
 	l.aims = append(l.aims, w)
 	return nil
+}
+
+// ClosedLoop implements Clients. It has ended at the second request for a benchmark.
+func (l *load) ClosedLoop(_ context.Context, benchmark types.NamespacedName, _ int, _ v1alpha1.PhaseName) (curve.Course, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.benchmark != benchmark {
+		l.benchmark, l.steps = benchmark, 0
+		return curve.Course{}, live.ErrNotMeasuring
+	}
+	q := curve.Question{Percent: 99, LimitSeconds: 0.01, Confidence: curve.DefaultConfidence, HalfWidth: curve.DefaultHalfWidth, MaxSteps: 40, StepSeconds: 10}
+	return curve.Course{Question: q, ClosedLoopPerSecond: 1500}, nil
+}
+
+// Step implements Clients. The latency grows with the rate.
+func (l *load) Step(_ context.Context, benchmark types.NamespacedName, _ int, _ v1alpha1.PhaseName, number int, q curve.Question, offered curve.Decision) (session.Step, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.benchmark != benchmark || number != l.steps {
+		return session.Step{}, fmt.Errorf("step %d of %s, want step %d of %s", number, benchmark, l.steps, l.benchmark)
+	}
+	l.steps++
+	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
+	share := offered.OfferedPerSecond / l.knee(value)
+	made := curve.Step{Purpose: offered.Purpose, OfferedPerSecond: offered.OfferedPerSecond, AchievedPerSecond: offered.OfferedPerSecond}
+	made.Saturated, made.Fault = share > l.full, l.late
+	if !made.Saturated && l.late == "" {
+		noise := rand.New(rand.NewPCG(2026, uint64(number))).NormFloat64() / 20
+		made.Count, made.PercentileSeconds = 100_000, q.LimitSeconds*share*share
+		made.Over = int64(min(float64(made.Count), 1000*math.Pow(share, 8)*math.Exp(noise)))
+	}
+	return session.Step{Step: made, WrittenBytes: 1 << 20}, nil
 }
 
 // Course implements Clients. The first request for a benchmark starts its tool.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/curve"
+	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
@@ -22,31 +24,42 @@ import (
 func (s Execution) ReadStep(ctx context.Context, clients []Reporter, move workload.Move, disturbances []quiescence.Disturbance, courses map[string]curve.Course) error {
 	p := s.Script.Phases[move.Read.Phase]
 	id := workload.TaskID(move.Read.Run, p.Name)
-	observer := figure.Observer{Timing: engine.Timing{}}
 	if move.Read.Step < 0 {
-		observer.Timing = p.Load.Timing()
-	}
-	err := eachReport(ctx, clients, 0, move.ID, func(report *task.Report) error {
-		observer.Add(report)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if move.Read.Step < 0 {
-		begun, err := begin(p, move.Read.Run, &observer)
+		begun, err := ReadClosedLoop(ctx, clients, p, move.Read.Run)
 		if err == nil {
 			courses[id] = begun
 		}
 		return err
 	}
 	course := courses[id]
-	if len(course.Steps) != move.Read.Step {
-		return nil // Another pass has read it.
+	made, err := ReadStep(ctx, clients, p, move.ID, course.Question, move.Read.Offered)
+	if err != nil || len(course.Steps) != move.Read.Step {
+		return err // Without an error, another pass has read it.
 	}
-	course.Steps = append(slices.Clip(course.Steps), s.step(p, move, &observer, disturbances))
+	made.Fault = cmp.Or(s.stepFault(move.ID, disturbances), made.Fault)
+	course.Steps = append(slices.Clip(course.Steps), made.Step)
 	courses[id] = course
 	return nil
+}
+
+// ReadClosedLoop reads the clients' reports on the closed loop before a curve, and returns the curve without steps.
+func ReadClosedLoop(ctx context.Context, clients []Reporter, p workload.Phase, run int32) (curve.Course, error) {
+	observer, _, err := observe(ctx, clients, workload.TaskID(run, p.Name), p.Load.Timing())
+	if err != nil {
+		return curve.Course{}, err
+	}
+	return begin(p, run, observer)
+}
+
+// observe reads the clients' reports on a task.
+func observe(ctx context.Context, clients []Reporter, id string, timing engine.Timing) (*figure.Observer, []task.Usage, error) {
+	observer, usage := &figure.Observer{Timing: timing}, []task.Usage(nil)
+	err := eachReport(ctx, clients, 0, id, func(report *task.Report) error {
+		observer.Add(report)
+		usage = append(usage, report.Usage)
+		return nil
+	})
+	return observer, usage, err
 }
 
 // begin returns a curve without steps.
@@ -69,16 +82,29 @@ func begin(p workload.Phase, run int32, observer *figure.Observer) (curve.Course
 	return begun, nil
 }
 
-// step returns what the clients did together in a step.
-func (s Execution) step(p workload.Phase, move workload.Move, observer *figure.Observer, disturbances []quiescence.Disturbance) curve.Step {
-	made := curve.Step{Purpose: move.Read.Offered.Purpose, OfferedPerSecond: move.Read.Offered.OfferedPerSecond}
+// ReadStep reads the clients' reports on a step of a curve, and returns what they did together. Its fault is
+// only what they report themselves.
+func ReadStep(ctx context.Context, clients []Reporter, p workload.Phase, id string, q curve.Question, offered curve.Decision) (session.Step, error) {
+	observer, usage, err := observe(ctx, clients, id, engine.Timing{})
+	if err != nil {
+		return session.Step{}, err
+	}
+	made := session.Step{Usage: usage, Step: curve.Step{Purpose: offered.Purpose, OfferedPerSecond: offered.OfferedPerSecond}}
 	o, err := observer.Observation()
 	if err != nil {
 		made.Fault = err.Error()
-		return made
+		return made, nil //nolint:nilerr // It is the fault of the step.
 	}
-	made.Fault = s.stepFault(move.ID, disturbances)
-	for _, w := range o.Result.Warnings {
+	if w := o.Result.Write; w != nil {
+		made.WrittenBytes = w.Bytes
+	}
+	measureStep(&made.Step, p, q, o.Result)
+	return made, nil
+}
+
+// measureStep adds the clients' result to a step.
+func measureStep(made *curve.Step, p workload.Phase, q curve.Question, o *result.Result) {
+	for _, w := range o.Warnings {
 		switch w.Code { //nolint:exhaustive // Other warnings leave the latencies.
 		case result.WarnSaturated:
 			made.Saturated = true
@@ -86,31 +112,30 @@ func (s Execution) step(p workload.Phase, move workload.Move, observer *figure.O
 			made.Fault = cmp.Or(made.Fault, w.Message)
 		}
 	}
-	total, err := o.Result.Total()
+	total, err := o.Total()
 	if err != nil || total == nil || !(total.Seconds > 0) {
 		made.Fault = cmp.Or(made.Fault, "no operation was done")
-		return made
+		return
 	}
 	made.AchievedPerSecond = float64(total.Operations) / total.Seconds
 	limited := total
 	switch p.CurveOf().Direction {
 	case v1alpha1.DirectionRead:
-		limited = o.Result.Read
+		limited = o.Read
 	case v1alpha1.DirectionWrite:
-		limited = o.Result.Write
+		limited = o.Write
 	case v1alpha1.DirectionTotal:
 	}
-	if a := o.Result.Arrivals; a != nil {
+	if a := o.Arrivals; a != nil {
 		made.LateP99Seconds, made.MostInFlight = a.LateP99Seconds, a.MostInFlight
 	}
-	addLatency(&made, total, limited, s.Notes.Courses[workload.TaskID(move.Read.Run, p.Name)].Question)
-	return made
+	addLatency(made, total, limited, q)
 }
 
 // stepFault returns why a step shows nothing, apart from what its generators report; "" if it does.
 func (s Execution) stepFault(id string, disturbances []quiescence.Disturbance) string {
-	if spread := s.Notes.Spread[id]; spread > MaxSpread {
-		return fmt.Sprintf("the clients started up to %d ms apart; %d ms are allowed", spread.Milliseconds(), MaxSpread.Milliseconds())
+	if fault := SpreadFault(s.Notes.Spread[id]); fault != "" {
+		return fault
 	}
 	for _, d := range disturbances {
 		if d.Action != v1alpha1.DisturbanceRecord {
@@ -118,6 +143,14 @@ func (s Execution) stepFault(id string, disturbances []quiescence.Disturbance) s
 		}
 	}
 	return ""
+}
+
+// SpreadFault says that clients started too far apart; "" if they did not.
+func SpreadFault(spread time.Duration) string {
+	if spread <= MaxSpread {
+		return ""
+	}
+	return fmt.Sprintf("the clients started up to %d ms apart; %d ms are allowed", spread.Milliseconds(), MaxSpread.Milliseconds())
 }
 
 // Operations in flight at both ends of a step may make up for some operations.

@@ -38,8 +38,8 @@ func CurveTables(runs []*archive.Run) (tables []*Table, sentences []string) {
 }
 
 type curveOf struct {
-	side   string // of a comparison
-	run    int32
+	side   string // of a comparison, or the configuration of a session
+	run    int32  // 0 in a session
 	phase  v1alpha1.PhaseName
 	course *curve.Course
 }
@@ -59,7 +59,10 @@ func curvesOf(runs []*archive.Run) []curveOf {
 
 // sentence says which rate keeps the limit, or why none is known.
 func (k curveOf) sentence() string {
-	text := fmt.Sprintf("Run %d, %s: %s", k.run, k.phase, k.course.Knee.Reason)
+	text := k.course.Knee.Reason
+	if k.run > 0 {
+		text = fmt.Sprintf("Run %d, %s: %s", k.run, k.phase, text)
+	}
 	if k.side != "" {
 		text = k.side + ": " + text
 	}

@@ -17,9 +17,31 @@ import (
 func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	var parts []Part
 	for _, s := range sessions {
+		if s.Evidence.Plan.Curves {
+			parts = append(parts, curvesInTurns(s)...)
+			continue
+		}
 		parts = append(parts, Part{Plot: sessionPlot(s)})
 	}
 	return parts
+}
+
+// curvesInTurns shows the curves of a session: a plot of both, and the steps of each.
+func curvesInTurns(s *archive.SwitchedSession) []Part {
+	var curves []curveOf
+	var tables []Part
+	for i, course := range s.Evidence.JudgedCourses() {
+		if i >= len(s.Configurations) || len(course.Steps) == 0 {
+			continue
+		}
+		session := fmt.Sprintf("session %d", s.Number())
+		k := curveOf{side: fmt.Sprintf("%s in %s", s.Configurations[i], session), phase: v1alpha1.PhaseName(session), course: &course}
+		curves, tables = append(curves, k), append(tables, Part{Text: k.sentence()}, Part{Table: curveTable(k)})
+	}
+	if len(curves) == 0 {
+		return nil
+	}
+	return append([]Part{{Plot: curvePlot(curves)}}, tables...)
 }
 
 // sessionPlot returns the plot of one session. It returns nil without the clients' courses, without a switch,

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -97,9 +98,11 @@ type Contrast struct {
 	// log-ratios of all blocks are identical or, without pairs, if all runs of each side are identical. On the
 	// side of the earlier days, identical means of the days suffice.
 	StdErr float64
-	DF     float64 // degrees of freedom; 0 means that noise cannot be estimated
-	Runs   int     // number of pairs; without pairs, the smaller number of runs (or earlier days) of the two sides
-	Paired bool
+	// StdErrAbove is the standard error towards greater log-ratios; 0 if it is StdErr.
+	StdErrAbove float64
+	DF          float64 // degrees of freedom; 0 means that noise cannot be estimated
+	Runs        int     // number of pairs; without pairs, the smaller number of runs (or earlier days) of the two sides
+	Paired      bool
 }
 
 // PairedLogRatio contrasts candidate and baseline within blocks. It takes one pair for each block, in any
@@ -153,6 +156,15 @@ func RatioOfEstimates(a, b Estimate) (Estimate, bool) {
 	d := logs[3] - logs[0]
 	low, high := math.Hypot(logs[3]-logs[4], logs[2]-logs[0]), math.Hypot(logs[5]-logs[3], logs[0]-logs[1])
 	return Estimate{Value: math.Exp(d), Low: math.Exp(d - low), High: math.Exp(d + high)}, true
+}
+
+// ContrastOf returns a contrast of a number of pairs whose interval at a confidence is that of an estimate.
+func ContrastOf(e Estimate, confidence float64, pairs int) Contrast {
+	c := Contrast{LogRatio: math.Log(e.Value), DF: float64(pairs - 1), Runs: pairs, Paired: true}
+	t := tUpperQuantile((1-confidence)/2, c.DF)
+	c.StdErr, c.StdErrAbove = (c.LogRatio-math.Log(e.Low))/t, (math.Log(e.High)-c.LogRatio)/t
+	c.StdDev = c.StdErr * math.Sqrt(float64(pairs))
+	return c
 }
 
 // WelchLogRatio contrasts two sets of runs that share no blocks, by Welch's method on logarithms. It is
@@ -223,21 +235,24 @@ func (c Contrast) HasNoise() bool { return c.DF > 0 }
 // evidence that the log-ratio is greater. Without an estimate of noise, the p-value is 1, because one run
 // proves nothing. If there is an estimate but StdErr is 0, the p-value is 0 or 1, and Judge warns.
 func (c Contrast) PGreater(margin float64) float64 {
-	return c.pUpper(c.LogRatio - margin)
+	return c.pUpper(c.LogRatio-margin, c.StdErr)
 }
 
 // PLess returns the one-sided p-value against "the true log-ratio is at least margin". Small values are
 // evidence that the log-ratio is less.
 func (c Contrast) PLess(margin float64) float64 {
-	return c.pUpper(margin - c.LogRatio)
+	return c.pUpper(margin-c.LogRatio, c.above())
 }
 
-func (c Contrast) pUpper(distance float64) float64 {
+// above returns the standard error towards greater log-ratios.
+func (c Contrast) above() float64 { return cmp.Or(c.StdErrAbove, c.StdErr) }
+
+func (c Contrast) pUpper(distance, stdErr float64) float64 {
 	switch {
 	case !c.HasNoise():
 		return 1
-	case c.StdErr > 0:
-		return tUpperTail(distance/c.StdErr, c.DF)
+	case stdErr > 0:
+		return tUpperTail(distance/stdErr, c.DF)
 	case distance > negligible:
 		return 0
 	default:
@@ -257,11 +272,11 @@ func (c Contrast) LogInterval(confidence float64) Bounds {
 	if !c.HasNoise() {
 		return Bounds{Low: math.Inf(-1), High: math.Inf(1), Confidence: confidence}
 	}
-	half := 0.0
+	t := 0.0
 	if c.StdErr > 0 {
-		half = tUpperQuantile((1-confidence)/2, c.DF) * c.StdErr
+		t = tUpperQuantile((1-confidence)/2, c.DF)
 	}
-	return Bounds{Low: c.LogRatio - half, High: c.LogRatio + half, Confidence: confidence}
+	return Bounds{Low: c.LogRatio - t*c.StdErr, High: c.LogRatio + t*c.above(), Confidence: confidence}
 }
 
 // RatioInterval returns LogInterval as ratios, candidate ÷ baseline. Without an estimate of noise, the
@@ -274,5 +289,8 @@ func (c Contrast) RatioInterval(confidence float64) Bounds {
 // Negated returns the contrast of the baseline against the candidate.
 func (c Contrast) Negated() Contrast {
 	c.LogRatio = -c.LogRatio
+	if c.StdErrAbove > 0 {
+		c.StdErr, c.StdErrAbove = c.StdErrAbove, c.StdErr
+	}
 	return c
 }

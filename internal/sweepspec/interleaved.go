@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/session"
 	"github.com/cephtune/cephtune/internal/engine"
 )
 
@@ -30,6 +31,7 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	cut := traits.Windows
 	for _, r := range References(spec) {
 		switch {
+		case traits.Curve: // See notInTurns.
 		case r.Phase != spec.Objective.Phase:
 			because("A constraint is about phase %s, and the objective about phase %s.", r.Phase, spec.Objective.Phase)
 		case cut && !inWindows(phase, r.Metric):
@@ -38,9 +40,28 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	}
 	switch {
 	case traits.Curve:
-		because("Each run draws a whole curve, for hours. Faster: draw one per value, and compare them.")
+		reasons = append(reasons, notInTurns(spec)...)
 	case !cut:
 		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects.", phase.Name)
+	}
+	return reasons
+}
+
+// DrawsCurves reports whether a session draws curves in turns, because the objective is what a curve gives.
+func DrawsCurves(spec *Spec) bool { return spec.Objective.Metric == v1alpha1.MetricSustainableIOPS }
+
+// notInTurns says why two curves cannot be drawn in turns.
+func notInTurns(spec *Spec) (reasons []string) {
+	set := spec.Strategy.Interleaved
+	switch {
+	case !DrawsCurves(spec):
+		reasons = append(reasons, "Only the objective SustainableIOPS draws curves in turns.")
+	case set.Sessions != 1:
+		reasons = append(reasons, "Each run draws a whole curve. Faster: sessions: 1 draws two in turns.")
+	case len(spec.Constraints) > 0:
+		reasons = append(reasons, "Two curves in turns have other rates, so constraints cannot compare them: leave constraints out.")
+	case set.Pairs != 0 && set.Pairs < session.CurvePairs:
+		reasons = append(reasons, fmt.Sprintf("Two curves in turns need %d pairs of steps: leave pairs out, or use 28, 40 or 60.", session.CurvePairs))
 	}
 	return reasons
 }

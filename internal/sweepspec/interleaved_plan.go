@@ -62,7 +62,10 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 // notInterleaved returns the reasons why a plan cannot have the design Interleaved.
 func notInterleaved(spec *Spec, facts Facts, configurations int) []string {
 	reasons := NotInterleaved(spec, facts)
-	if candidates := configurations - 1; candidates > maxSwitched {
+	switch candidates := configurations - 1; {
+	case DrawsCurves(spec) && candidates > 1:
+		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: two curves are drawn in turns, so keep one.", candidates))
+	case candidates > maxSwitched:
 		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: a session compares %d at most.", candidates, maxSwitched))
 	}
 	return reasons
@@ -93,20 +96,9 @@ func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 // fixSessions writes into the plan the number of sessions, the number of pairs in each, the length of windows,
 // the cost of one session, and the time of the restore.
 func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
-	wanted, configurations := e.spec.Strategy.Interleaved, len(e.configurations)
-	window := session.DefaultWindow
-	if wanted.Window != nil {
-		window = wanted.Window.Duration
-	}
-	plan.Configurations = int32(configurations - 1) //nolint:gosec // At most 6.
-	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
-	if plan.Sessions == 0 {
-		plan.Sessions = switchback.DefaultSessions
-	}
-	if plan.Sessions > 1 && configurations == 2 { // There are no short windows.
-		window = longWindowOf(e.spec)
-		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: window}
-	}
+	configurations := len(e.configurations)
+	e.fixWindows(plan)
+	window := plan.Window.Duration
 	template := sessionTemplate(e.spec)
 	prefill, started := PrefillBytes(template, e.facts.DatasetBytes), e.startOf(template)
 	proofs := configurations
@@ -143,6 +135,26 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	plan.RunDuration = &metav1.Duration{Duration: planned.Time}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore}
 	plan.RunBytesWritten = wholeQuantity(planned.Bytes)
+}
+
+// fixWindows writes into the plan the number of sessions, the number of pairs in each if it is known, and the length of windows.
+func (e *estimator) fixWindows(plan *v1alpha1.SweepPlan) {
+	wanted, window := e.spec.Strategy.Interleaved, session.DefaultWindow
+	if wanted.Window != nil {
+		window = wanted.Window.Duration
+	}
+	if DrawsCurves(e.spec) {
+		window += session.AroundStep
+		wanted.Pairs = max(wanted.Pairs, session.CurvePairs)
+	}
+	plan.Configurations = int32(len(e.configurations) - 1) //nolint:gosec // At most 6.
+	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
+	if plan.Sessions == 0 {
+		plan.Sessions = switchback.DefaultSessions
+	}
+	if plan.Sessions > 1 && plan.Configurations == 1 { // There are no short windows.
+		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: longWindowOf(e.spec)}
+	}
 }
 
 // sessionTemplate returns the template of a session, which has only the phase of the objective and the background load.
@@ -341,10 +353,20 @@ func offeredInSession(spec *Spec) session.Offered {
 	return session.Offered{IOPS: clients * traits.OfferedIOPS, BytesPerSecond: clients * traits.OfferedBytesPerSecond}
 }
 
-// Ramp returns the warm-up time of a session's load.
+// Ramp returns the warm-up time of a session's load. Before curves, it includes their closed loop.
 func Ramp(spec *Spec) time.Duration {
-	ramp, _, _ := PhaseTiming(sessionPhase(spec)) // 0 for a phase that admission would have refused
+	ramp, measured, _ := PhaseTiming(sessionPhase(spec)) // 0 for a phase that admission would have refused
+	if DrawsCurves(spec) {
+		return ramp + measured
+	}
 	return ramp
+}
+
+// ClosedLoopBytes returns how many bytes the closed loop before curves writes at a rate of operations a second.
+func (s *Sessions) ClosedLoopBytes(perSecond float64) int64 {
+	phase := sessionPhase(s.spec)
+	traits := engine.TraitsOf(&phase)
+	return int64(perSecond * Ramp(s.spec).Seconds() * traits.WriteShare * float64(traits.OperationBytes))
 }
 
 // SessionPlan returns the order and the timing of the settings in the next session.
@@ -354,6 +376,8 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 	var p session.Plan
 	var err error
 	switch {
+	case DrawsCurves(s.spec):
+		p, err = session.Curves(seed, s.Number(), pairs, window)
 	case s.Long > 0:
 		p, err = session.Long(seed, s.Number(), candidates, s.Long, longWindowOf(s.spec))
 	case s.Quick():
@@ -405,7 +429,11 @@ func (s *Sessions) Load(c sweep.Configuration) (v1alpha1.Phase, error) {
 	if err != nil {
 		return phase, err
 	}
-	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
+	lasts := order.Lasts() + sessionMargin
+	if order.Curves {
+		lasts = order.Window - session.AroundStep // of a step
+	}
+	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(lasts) {
 		return phase, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	return phase, nil

@@ -9,6 +9,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
+// curved returns parts of a spec whose phase has a curve.
+func curved(metric, interleaved string) string {
+	return ", template: {phases: [{name: fio, fio: {pattern: RandRead, blockSize: 4Ki, ramp: 0s, duration: 60s, curve: {atMost: 10ms}}}]}, objective: {phase: fio, metric: " +
+		metric + "}, strategy: {interleaved: {" + interleaved + "}}"
+}
+
 func TestNotInterleavedReasons(t *testing.T) {
 	const cap1 = `parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1", "256"]}]`
 	const coded = `parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {erasureCoded: {dataChunks: 2, codingChunks: 1}}}}`
@@ -85,11 +91,16 @@ func TestNotInterleavedReasons(t *testing.T) {
 			"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`,
 			[]string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without reuseObjects."},
 		},
-		"a curve": {
-			"{" + cap1 + `, template: {phases: [{name: fio, fio: {pattern: RandRead, blockSize: 4Ki, duration: 60s, curve: {metric: LatencyP99, atMost: 10ms}}}]}, ` +
-				`objective: {phase: fio, metric: SustainableIOPS}}`,
-			[]string{"Each run draws a whole curve, for hours. Faster: draw one per value, and compare them."},
+		"a curve":                    {"{" + cap1 + curved("SustainableIOPS", "sessions: 1") + "}", nil},
+		"a curve with enough pairs":  {"{" + cap1 + curved("SustainableIOPS", "sessions: 1, pairs: 28") + "}", nil},
+		"a curve in several runs":    {"{" + cap1 + curved("SustainableIOPS", "") + "}", []string{"Each run draws a whole curve. Faster: sessions: 1 draws two in turns."}},
+		"another figure of a curve":  {"{" + cap1 + curved("IOPS", "sessions: 1") + "}", []string{"Only the objective SustainableIOPS draws curves in turns."}},
+		"a curve with too few pairs": {"{" + cap1 + curved("SustainableIOPS", "sessions: 1, pairs: 18") + "}", []string{"Two curves in turns need 21 pairs of steps: leave pairs out, or use 28, 40 or 60."}},
+		"a curve with a constraint": {
+			"{" + cap1 + curved("SustainableIOPS", "sessions: 1") + ", constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}",
+			[]string{"Two curves in turns have other rates, so constraints cannot compare them: leave constraints out."},
 		},
+		"a curve of a depth": {"{" + depth + curved("SustainableIOPS", "sessions: 1") + "}", []string{"Phase fio cannot begin again: use random fio on images or volumes, without a rate."}},
 		"a constraint of another phase": {
 			"{" + cap1 + `, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`,
 			[]string{"A constraint is about phase fio, and the objective about phase write."},

@@ -55,7 +55,7 @@ func WordsOf(spec *Spec, plan *v1alpha1.SweepPlan) Words {
 		return words
 	}
 	words.Time = "at most about " + figure.Time(plan.EstimatedDuration.Duration)
-	if earliest := firstLook(plan); earliest > 0 {
+	if earliest := firstLook(plan); earliest > 0 && !DrawsCurves(spec) {
 		words.Time += fmt.Sprintf("; about %s if the first look decides", figure.Time(earliest))
 	} else {
 		words.Time += fmt.Sprintf(", %s for each trial", figure.Time(plan.RunDuration.Duration))
@@ -89,6 +89,10 @@ func wordsOfSessions(spec *Spec, plan *v1alpha1.SweepPlan) Words {
 		Method: fmt.Sprintf(windowsMethod, noun, noun.Upper(), noun.PoolsOfSession()), Superior: "If the whole interval is beyond the dashed line, the verdict is Superior.",
 		Trials: trialsPlanned(plan) + ", with a pool each if the target is a scratch pool",
 	}
+	if DrawsCurves(spec) {
+		words.Name = "Interleaved: two curves are drawn in turns, and settings are switched between their steps"
+		words.Changes, words.Method = "between steps of seconds", turnsMethod
+	}
 	if noun == nounPool {
 		words.Trials = trialsPlanned(plan) + ", with its own pools each"
 	}
@@ -110,6 +114,12 @@ const blocksMethod = `Configurations are compared within blocks. A block runs th
 	`(Holm). If several configurations raced, the winner and the baseline run in fresh blocks for a confirmation. The winner's ` +
 	`verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no ` +
 	`confirmation. One run alone decides nothing.`
+
+const turnsMethod = `The closed loop is the baseline's. Then pairs of steps follow, one for each configuration, in random order. Before each ` +
+	`step, its setting is switched, and proven while the step lasts. A step offers a rate as independent arrivals, which follows from ` +
+	`the earlier steps of the same configuration. A step does not count if its setting was not proven or switched slowly, if the ` +
+	`clients were late with their own schedule, or if the cluster was disturbed. The interval of the ratio follows from the intervals ` +
+	`of both rates that keep the limit (Zou and Donner, 2008). A verdict speaks only of settings that stay for seconds.`
 
 // windowsMethod takes the noun for what sessions compare, the same with a capital letter, and [Noun.PoolsOfSession].
 const windowsMethod = `%[2]ss were switched while one load ran. With scratch pools, each session has its own %[3]s and data. In a session of ` +

@@ -75,6 +75,8 @@ func (r recommendation) advice() string {
 		return fmt.Sprintf("Keep %s.", base)
 	case HasPatch(r.spec, r.scope), r.spec.OnCompletion == v1alpha1.CompletionKeepBest && MayKeep(r.spec, r.scope):
 		return useAdvice + r.name(r.winner) + "."
+	case r.scope == v1alpha1.ScopeWindows && DrawsCurves(r.spec):
+		return fmt.Sprintf("Keep %s until whole curves confirm the gain.", base)
 	case r.scope == v1alpha1.ScopeWindows:
 		return fmt.Sprintf("Keep %s until long windows confirm the gain.", base)
 	}
@@ -97,6 +99,8 @@ func (r recommendation) finding(c int, first bool) string {
 		return saturatedFinding(row.Verdict)
 	case string(sweep.CandidateBeaten):
 		return "beaten in the race"
+	case string(reasonNoRate):
+		return "no verdict, because a curve gives no rate"
 	}
 	ratio, err := figure.ParseDecimal(row.Ratio)
 	if err != nil || row.Verdict == v1alpha1.VerdictInvalid {

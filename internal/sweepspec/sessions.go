@@ -126,7 +126,7 @@ func (s *Sessions) add(t *v1alpha1.Trial) error {
 		s.Invalid++
 		return nil
 	}
-	sum, err := summaryOfTrial(t, len(s.spec.Constraints))
+	sum, err := summaryOfTrial(t, len(s.spec.Constraints), DrawsCurves(s.spec))
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Sessions) Question() (session.Question, error) {
 				Direction: fixed.Direction, MinimumEffect: fixed.MinimumEffect, Equivalence: fixed.Equivalence, Confidence: fixed.Confidence,
 			},
 			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(), LastLook: int(s.plan.Pairs),
-			MaxSessions: s.maxSessions(), Pools: s.spec.Template.Target.ScratchPool != nil, Daily: s.Daily(),
+			Curves: DrawsCurves(s.spec), MaxSessions: s.maxSessions(), Pools: s.spec.Template.Target.ScratchPool != nil, Daily: s.Daily(),
 		},
 		Objective:   session.Figure{Metric: objective.Metric, Direction: objective.Direction},
 		Constraints: constraints,
@@ -378,6 +378,9 @@ func (s *Sessions) Sentence() string {
 	}
 	f, name := s.finding(best), NameOf(best, s.Configurations()[best])
 	a := f.Assessment
+	if gaveNoRate(f) {
+		return s.noRate(name)
+	}
 	if a.Ratio == 0 || f.Verdict == stats.Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", name, s.Stop)
 	}
@@ -396,6 +399,15 @@ func (s *Sessions) Sentence() string {
 	text := fmt.Sprintf("%s %s: %s times the baseline (%s to %s; %s is better), %s.",
 		name, message, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High), better, s.amount(f, best))
 	return text + s.ofConstraints(f) + unseen(f) + s.caveat(f)
+}
+
+// noRate says which curve has no rate that keeps the limit.
+func (s *Sessions) noRate(name string) string {
+	typical := typicalFigures(s.spec, s.trials)
+	if _, known := typical[switchback.Baseline]; !known {
+		name = NameOf(switchback.Baseline, s.Configurations()[switchback.Baseline])
+	}
+	return fmt.Sprintf("The curve of %s does not show which rate keeps the limit, so there is no ratio. kubectl cephtune report has its steps, and says why.", name)
 }
 
 // unseen says which stalls a verdict allows for; "" for a verdict that claims no difference.
@@ -457,13 +469,16 @@ func (s *Sessions) caveat(f session.Finding) string {
 // longer says how to measure treatments that stay applied for longer.
 func (s *Sessions) longer() string {
 	if s.Quick() {
-		return useSessions() + "."
+		return s.leaveQuick() + "."
 	}
 	return s.Stop + "."
 }
 
-// useSessions says, to people who write YAML and to those who type flags, how to leave the quick mode.
-func useSessions() string {
+// leaveQuick says, to people who write YAML and to those who type flags, how to leave the quick mode.
+func (s *Sessions) leaveQuick() string {
+	if DrawsCurves(s.spec) {
+		return "use design: Blocks (--design blocks)"
+	}
 	return fmt.Sprintf("use sessions: %d (with flags, no --quick)", switchback.DefaultSessions)
 }
 
@@ -477,10 +492,13 @@ const mostMissing = 1000
 // a sweep or a session cannot have so many, the text also says how to get a decision. If no number of pairs or
 // sessions up to mostMissing would decide, it says that more windows would not decide.
 func (s *Sessions) missing(f session.Finding) string {
+	if DrawsCurves(s.spec) {
+		return " More pairs, or a longer window, make the interval narrower."
+	}
 	m, subject, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
 	if f.Scope == switchback.Windows {
 		m.Needed, subject = m.Needed*s.pairsOfBlock(), "pair of windows"
-		most, more = fmt.Sprintf("a session has at most %d: %s", switchback.LastLook, useSessions()), switchback.LastLook-f.Assessment.Runs*s.pairsOfBlock()
+		most, more = fmt.Sprintf("a session has at most %d: %s", switchback.LastLook, s.leaveQuick()), switchback.LastLook-f.Assessment.Runs*s.pairsOfBlock()
 	}
 	if m.Needed == 0 || m.Needed > mostMissing {
 		return " More windows would not decide."
@@ -517,6 +535,9 @@ func (s *Sessions) amount(f session.Finding, candidate int) string {
 			}
 		}
 	}
+	if DrawsCurves(s.spec) {
+		return fmt.Sprintf("by %s of steps of %v", plural(pairs, "pair"), windowOf(s.plan)-session.AroundStep)
+	}
 	return fmt.Sprintf("by %s of windows of %v", plural(pairs*s.pairsOfBlock(), "pair"), windowOf(s.plan))
 }
 
@@ -526,7 +547,7 @@ func (s *Sessions) name(candidate int) string { return fmt.Sprintf("configuratio
 // pairsOfBlock returns how many pairs of windows each candidate has in a block: two for a session of one
 // candidate, and one for a session of several.
 func (s *Sessions) pairsOfBlock() int {
-	if len(s.Findings) == 1 {
+	if len(s.Findings) == 1 && !DrawsCurves(s.spec) {
 		return 2
 	}
 	return 1
@@ -606,12 +627,15 @@ const (
 	reasonShort       windowsReason = "NoLongWindows"
 	reasonUnconfirmed windowsReason = "RandomisationOpen"
 	reasonRuledOut    windowsReason = "EffectRuledOut"
+	reasonNoRate      windowsReason = "NoRate"
 )
 
 // whyOf returns one word: a windowsReason, or that the candidate breaks a constraint. Otherwise, it is the first
 // reason for the verdict of the windows; "" for a verdict without reasons.
 func whyOf(f session.Finding) string {
 	switch {
+	case gaveNoRate(f):
+		return string(reasonNoRate)
 	case f.CarryOver:
 		return string(reasonCarryOver)
 	case f.Breaks():
@@ -624,6 +648,11 @@ func whyOf(f session.Finding) string {
 		return string(reasonRuledOut)
 	}
 	return codeOf(f)
+}
+
+// gaveNoRate reports whether curves in turns gave no ratio.
+func gaveNoRate(f session.Finding) bool {
+	return f.Verdict == stats.Inconclusive && f.Assessment.Runs == 0 && f.Scope == switchback.Windows
 }
 
 // codeOf returns the first reason for the verdict of the windows or sessions; "" without one.

@@ -91,7 +91,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 	if reason != "" || trial.State != v1alpha1.TrialValid || trial.Windows != v1alpha1.WindowsShort || trial.DurationSeconds != maxSeconds || trial.WrittenMebibytes != maxMebibytes {
 		t.Errorf("%+v, %q", trial, reason)
 	}
-	got, err := summaryOfTrial(&trial, 2)
+	got, err := summaryOfTrial(&trial, 2, false)
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6)); err != nil || diff != "" {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}

@@ -38,7 +38,7 @@ func NewSessionTrial(noun Noun, number int, long bool, summary session.Summary, 
 	switch {
 	case err != nil:
 		return InvalidSession(number, v1alpha1.TrialFailed, cost), err.Error()
-	case !ok || slices.ContainsFunc(summary.Objective, func(e switchback.Entry) bool { return e.Blocks < leastBlocks(long) }):
+	case !ok || slices.ContainsFunc(summary.Objective, func(e switchback.Entry) bool { return !e.Unknown && e.Blocks < leastBlocks(long) }):
 		return InvalidSession(number, v1alpha1.TrialTooShort, cost), "too few of its windows count"
 	case summary.Objective[0].Invalid: // The entries of a session are all invalid, or none is.
 		return InvalidSession(number, v1alpha1.TrialUneven, cost), fmt.Sprintf("windows of one %s were invalid more often than chance allows", noun)
@@ -50,11 +50,17 @@ func NewSessionTrial(noun Noun, number int, long bool, summary session.Summary, 
 	}
 	t.BaselineObjective = typicalDecimal(summary, switchback.Baseline)
 	for i, e := range summary.Objective {
+		if e.Unknown {
+			continue
+		}
 		c := v1alpha1.TrialComparison{
 			Configuration: int32(e.Candidate), Blocks: int32(e.Blocks), //nolint:gosec // At most 64, and the number of windows.
 			Objective: typicalDecimal(summary, e.Candidate), Ratio: figure.Decimal(math.Exp(e.Mean)), Deviation: figure.Decimal(e.StdDev),
 		}
-		if !long {
+		switch {
+		case e.StdDevAbove > 0: // Curves have no order of windows to test.
+			c.DeviationAbove = figure.Decimal(e.StdDevAbove)
+		case !long:
 			c.Randomization = &v1alpha1.TrialRandomization{
 				PSuperior: figure.Decimal(e.P.Superior), PGain: figure.Decimal(e.P.AnyGain), PLoss: figure.Decimal(e.P.Loss), PSmall: figure.Decimal(e.P.Small),
 				LateScore: figure.Decimal(e.Late), LagScore: figure.Decimal(e.Lag),
@@ -84,9 +90,13 @@ func leastBlocks(long bool) int {
 	return 2
 }
 
-// summaryOfTrial returns the summary of a valid session.
-func summaryOfTrial(t *v1alpha1.Trial, constraints int) (session.Summary, error) {
+// summaryOfTrial returns the summary of a valid session. Without comparisons, its curves gave no ratio.
+func summaryOfTrial(t *v1alpha1.Trial, constraints int, curves bool) (session.Summary, error) {
 	sum := session.Summary{Constraints: make([][]switchback.Entry, constraints), Mark: fitness.Mark(t.Mark)}
+	if len(t.Comparisons) == 0 && curves {
+		sum.Objective = []switchback.Entry{{Candidate: 1, Unknown: true}}
+		return sum, nil
+	}
 	if len(t.Comparisons) == 0 {
 		return sum, fmt.Errorf("it is %s and has no comparisons", t.Validity())
 	}
@@ -98,6 +108,9 @@ func summaryOfTrial(t *v1alpha1.Trial, constraints int) (session.Summary, error)
 		e := switchback.Entry{
 			Candidate: int(c.Configuration), Blocks: int(c.Blocks), Mean: math.Log(read.number(c.Ratio)), StdDev: read.number(c.Deviation),
 			P: stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1},
+		}
+		if c.DeviationAbove != "" {
+			e.StdDevAbove = read.number(c.DeviationAbove)
 		}
 		if r := c.Randomization; r != nil {
 			e.P = stats.PValues{Superior: read.number(r.PSuperior), AnyGain: read.number(r.PGain), Loss: read.number(r.PLoss), Small: read.number(r.PSmall)}

@@ -136,3 +136,20 @@ type HostPower struct {
 // SaturatedShare is the share of the CPU time of a host from which on the host counts as saturated. A thread
 // that becomes ready then nearly always waits for a CPU.
 const SaturatedShare = 0.95
+
+// Plus returns the usage of two measurements of a client together. A figure that one of them lacks is nil.
+func (u Usage) Plus(other Usage) Usage {
+	u.CPUSeconds, u.Seconds, u.HostCPUSeconds = u.CPUSeconds+other.CPUSeconds, u.Seconds+other.Seconds, u.HostCPUSeconds+other.HostCPUSeconds
+	u.MaxResidentBytes = max(u.MaxResidentBytes, other.MaxResidentBytes)
+	u.ThrottledSeconds, u.ThrottledPeriods, u.Periods = plus(u.ThrottledSeconds, other.ThrottledSeconds), plus(u.ThrottledPeriods, other.ThrottledPeriods), plus(u.Periods, other.Periods)
+	u.WaitedSeconds, u.HostBusySeconds = plus(u.WaitedSeconds, other.WaitedSeconds), plus(u.HostBusySeconds, other.HostBusySeconds)
+	u.HostStolenSeconds, u.HostSaturatedSeconds = plus(u.HostStolenSeconds, other.HostStolenSeconds), plus(u.HostSaturatedSeconds, other.HostSaturatedSeconds)
+	return u
+}
+
+func plus[T int64 | float64](a, b *T) *T {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
+}

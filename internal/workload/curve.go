@@ -51,7 +51,8 @@ func (s *Script) Done(run int32, tasks Tasks, m *Notes) bool {
 	})
 }
 
-// climb returns the next move of a phase's curve: after the closed loop, steps at the rates that package curve
+// climb returns the next move of a phase's curve. In a session, the sweep makes the steps, and then removes the benchmark.
+// Otherwise, after the closed loop, steps at the rates that package curve
 // chooses from the steps before. A new manager reads the clients' reports again, and so comes to the same rates.
 func (s *Script) climb(i int, run int32, tasks Tasks, m *Notes) (Move, bool) {
 	p := s.Phases[i]
@@ -60,6 +61,9 @@ func (s *Script) climb(i int, run int32, tasks Tasks, m *Notes) (Move, bool) {
 		return Move{}, true
 	}
 	id := TaskID(run, p.Name)
+	if s.Switched {
+		return Move{Kind: MoveWait, ID: id, Step: fmt.Sprintf("run %d, phase %s: the sweep makes the steps", run, p.Name)}, false
+	}
 	course, known := m.Courses[id]
 	if !known {
 		return Move{Kind: MoveReadStep, ID: id, Read: Reading{Run: run, Phase: i, Step: -1}, Step: fmt.Sprintf("run %d, phase %s", run, p.Name)}, false
@@ -71,13 +75,35 @@ func (s *Script) climb(i int, run int32, tasks Tasks, m *Notes) (Move, bool) {
 	number := len(course.Steps)
 	step := fmt.Sprintf("run %d, phase %s, step %d of at most %d: %.0f operations/s", run, p.Name, number+1, course.Question.MaxSteps, next.OfferedPerSecond)
 	id = StepID(run, number, p.Name)
-	todo := s.forEach(func(c place.Place) (task.Task, error) {
-		return load.Step(c, engine.Run{ID: id}, next.OfferedPerSecond/float64(len(s.Places)))
-	})
+	todo := s.stepTasks(load, id, next.OfferedPerSecond)
 	if mv, done := measure(id, step, todo, tasks, m); !done {
 		return mv, false
 	}
 	return Move{Kind: MoveReadStep, ID: id, Read: Reading{Run: run, Phase: i, Step: number, Offered: next}, Step: step}, false
+}
+
+func (s *Script) stepTasks(load engine.Curved, id string, perSecond float64) func() ([]task.Task, error) {
+	return s.forEach(func(c place.Place) (task.Task, error) {
+		return load.Step(c, engine.Run{ID: id}, perSecond/float64(len(s.Places)))
+	})
+}
+
+// Curve returns the phase with a name if it has a curve.
+func (s *Script) Curve(name v1alpha1.PhaseName) (Phase, bool) {
+	i := slices.IndexFunc(s.Phases, func(p Phase) bool { return p.Name == name && p.CurveOf() != nil })
+	if i < 0 {
+		return Phase{}, false
+	}
+	return s.Phases[i], true
+}
+
+// Step returns the tasks of all clients for a step of a curve in a session: the task with this ID.
+func (s *Script) Step(p Phase, id string, perSecond float64) ([]task.Task, error) {
+	load, ok := p.Load.(engine.Curved)
+	if !ok {
+		return nil, fmt.Errorf("phase %s has no curve", p.Name)
+	}
+	return s.stepTasks(load, id, perSecond)()
 }
 
 // Reading says which step of a curve [MoveReadStep] reads. Step -1 is the closed loop.

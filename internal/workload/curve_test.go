@@ -86,6 +86,24 @@ func TestAnotherManagerGoesOnWithACurve(t *testing.T) {
 	}
 }
 
+// In a session, a sweep makes the steps.
+func TestACurveOfASessionWaits(t *testing.T) {
+	s := scriptOf(1, curvedLoad{})
+	s.Switched = true
+	tasks, notes := Tasks{{"r1-p1": {State: task.Done}}}, NewNotes()
+	if mv := s.Next(1, tasks, Tasks{{}}, notes, time.Unix(0, 0)); mv.Kind != MoveWait || s.Done(1, tasks, notes) || s.runOf(0, 1, notes).Switched {
+		t.Errorf("%s, done %t", mv.Kind, s.Done(1, tasks, notes))
+	}
+	p, ok := s.Curve("p1")
+	todo, err := s.Step(p, "r1--7-p1", 800)
+	if !ok || err != nil || len(todo) != 1 || todo[0].ID != "r1--7-p1" || todo[0].Measure.Argv[0] != "800" {
+		t.Errorf("%t, %v, %+v", ok, err, todo)
+	}
+	if _, ok := s.Curve("p2"); ok {
+		t.Error("there is another curve")
+	}
+}
+
 func TestStepsAreNoPhases(t *testing.T) {
 	for _, name := range []v1alpha1.PhaseName{"p", "1-p", "a-1"} {
 		if id := StepID(1, 1, name); id == TaskID(1, name) || !belongs(id, 1) || belongs(id, 2) || (engine.Run{ID: id}).Validate() != nil {

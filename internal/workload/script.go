@@ -361,8 +361,9 @@ func (s *Script) Aim(client, target int, phase v1alpha1.Phase, again int) (task.
 }
 
 func (s *Script) runOf(i int, run int32, m *Notes) engine.Run {
+	p := s.Phases[i]
 	return engine.Run{
-		ID: TaskID(run, s.Phases[i].Name), IOTotalBytes: s.ioTotal(i, m), Windows: s.Phases[i].Name == s.outagePhase, Switched: s.Switched,
+		ID: TaskID(run, p.Name), IOTotalBytes: s.ioTotal(i, m), Windows: p.Name == s.outagePhase, Switched: s.Switched && p.CurveOf() == nil,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
@@ -227,19 +228,11 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 
 // betweenCurves compares one curve with one other. A curve has many steps, so it has an interval of its own.
 func betweenCurves(a, b side, name v1alpha1.PhaseName) (stats.Estimate, bool) {
-	var both [2]stats.Estimate
-	for i, s := range []side{a, b} {
-		curves := archive.Observations(s.runs, name)
-		if len(curves) != 1 {
-			return stats.Estimate{}, false
-		}
-		knee, ok := curves[0].Curve.Sustainable()
-		if !ok {
-			return stats.Estimate{}, false
-		}
-		both[i] = stats.Estimate{Value: knee.PerSecond, Low: knee.LowPerSecond, High: knee.HighPerSecond}
+	ofA, ofB := archive.Observations(a.runs, name), archive.Observations(b.runs, name)
+	if len(ofA) != 1 || len(ofB) != 1 {
+		return stats.Estimate{}, false
 	}
-	return stats.RatioOfEstimates(both[0], both[1])
+	return curve.Ratio(ofA[0].Curve, ofB[0].Curve)
 }
 
 func values(figures []figure.Figure) []float64 {

@@ -191,6 +191,9 @@ func writeRepetition(page *terminal.Page, s *v1alpha1.CephTuningSweep) {
 	case s.Status.Scope == v1alpha1.ScopeWindows && sweepspec.Aims(&s.Spec):
 		page.WriteString("\nThe verdict speaks of one session. To see whether it holds for others, run the sweep again without --quick, or with a new runID,\n" +
 			"strategy.interleaved.sessions 6 and strategy.design Auto.\n")
+	case s.Status.Scope == v1alpha1.ScopeWindows && sweepspec.DrawsCurves(&s.Spec):
+		page.Printf("\nThere is no patch for Git: the verdict speaks of steps of seconds. Draw whole curves, each in a run of its own:\n\n"+
+			"    kubectl -n %s patch cephsweep %s --type merge -p '{\"spec\":{\"runID\":\"repeat\",\"strategy\":{\"design\":\"Blocks\"}}}'\n", s.Namespace, s.Name)
 	case s.Status.Scope == v1alpha1.ScopeWindows:
 		page.Printf("\nThere is no patch for Git: the verdict speaks of switched windows. Measure long windows on several pools:\n\n"+
 			"    kubectl -n %s patch cephsweep %s --type merge -p '{\"spec\":{\"runID\":\"repeat\",\"strategy\":{\"interleaved\":{\"sessions\":6,\"pairs\":null}}}}'\n", s.Namespace, s.Name)

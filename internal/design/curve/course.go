@@ -1,5 +1,7 @@
 package curve
 
+import "github.com/cephtune/cephtune/internal/stats"
+
 // Course is a curve with all that it was drawn from: what was asked, the steps in their order, and what follows from
 // them.
 type Course struct {
@@ -12,6 +14,9 @@ type Course struct {
 
 // Next returns the next step, or the end.
 func (c Course) Next() Decision { return Next(c.Question, c.ClosedLoopPerSecond, c.Steps) }
+
+// Spoilt reports whether so many steps are faulty that further ones would not help.
+func (c Course) Spoilt() bool { return c.Question.tooManyFaults(c.Steps) }
 
 // Judged returns the course with its knee.
 func (c Course) Judged() Course {
@@ -26,6 +31,19 @@ func (c *Course) Sustainable() (Knee, bool) {
 		return Knee{}, false
 	}
 	return c.Knee, true
+}
+
+// Ratio returns how many times as high the rate of b is as that of a, with its interval; false if one of them is unknown.
+func Ratio(a, b *Course) (stats.Estimate, bool) {
+	var both [2]stats.Estimate
+	for i, c := range []*Course{a, b} {
+		knee, ok := c.Sustainable()
+		if !ok {
+			return stats.Estimate{}, false
+		}
+		both[i] = stats.Estimate{Value: knee.PerSecond, Low: knee.LowPerSecond, High: knee.HighPerSecond}
+	}
+	return stats.RatioOfEstimates(both[0], both[1])
 }
 
 // Outcome says what a step shows about a limit.

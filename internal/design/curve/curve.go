@@ -11,6 +11,10 @@ type Question struct {
 	MaxSteps     int     `json:"maxSteps"`    // with an open loop, also those with a fault
 	StepSeconds  float64 `json:"stepSeconds"` // that count in each step
 	Seed         uint64  `json:"seed"`
+	// InTurns says that the steps are made in turns with those of another course, for the [Ratio] of both knees. Such a
+	// course has no end of its own, so MaxSteps and HalfWidth do not matter. What disturbs both courses widens their
+	// intervals, and is no reason to give none.
+	InTurns bool `json:"inTurns,omitempty"`
 }
 
 // Defaults for a Question. 21 steps of 20 s with 2 s of ramp, and the closed loop, take 8 minutes.

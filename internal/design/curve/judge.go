@@ -141,11 +141,11 @@ func (q Question) judgeLine(k *Knee, points []point) {
 		k.LowPerSecond, k.HighPerSecond = math.Exp(l.low), math.Exp(l.high)
 	}
 	switch reason := l.disturbed(q, points); {
-	case reason != "":
+	case reason != "" && !q.InTurns:
 		k.Reason = reason
 	case k.UsedSteps < leastSteps:
 		k.Reason = fmt.Sprintf("Only %d steps are close to the knee, which is about %s; %d are needed. Allow more steps.", k.UsedSteps, rate(k.PerSecond), leastSteps)
-	case !(k.HalfWidth() <= q.HalfWidth):
+	case !(k.HalfWidth() <= q.HalfWidth) && !(q.InTurns && k.HighPerSecond > 0):
 		k.Reason = q.tooWide(*k)
 	default:
 		q.answer(k, l)
@@ -191,6 +191,7 @@ func (q Question) answer(k *Knee, l line) {
 			q.limit(), rate(k.PerSecond), rate(k.LowPerSecond), rate(k.HighPerSecond), figure(100*q.Confidence))
 	}
 	switch {
+	case q.InTurns:
 	case k.Confirmed:
 		fmt.Fprintf(&b, " %d of %d fresh steps at the lower end kept it.", k.KeptSteps, k.ConfirmSteps)
 	case k.ConfirmSteps > 0:

@@ -11,9 +11,18 @@ func gridShares() []float64 { return []float64{1, 0.8, 0.6, 0.4} }
 // offsets are the places of a block of steps near the knee, in ln(odds).
 func offsets() []float64 { return []float64{-1.5, -0.5, 0.5, 1.5} }
 
-// Next returns the next step of a course, or its end. The same arguments give the same decision.
+// Next returns the next step of a course, or its end. The same arguments give the same decision. A course in turns ends only
+// if it is invalid: if it would end, its last rate follows again.
 func Next(q Question, closedLoop float64, steps []Step) Decision {
-	if len(steps) >= q.MaxSteps || q.invalid(closedLoop, steps) != "" || q.tooManyFaults(steps) {
+	next := q.next(closedLoop, steps)
+	if n := len(steps); q.InTurns && next.Done && n > 0 && q.invalid(closedLoop, steps) == "" {
+		return Decision{Purpose: Near, OfferedPerSecond: steps[n-1].OfferedPerSecond}
+	}
+	return next
+}
+
+func (q Question) next(closedLoop float64, steps []Step) Decision {
+	if q.invalid(closedLoop, steps) != "" || !q.InTurns && (len(steps) >= q.MaxSteps || q.tooManyFaults(steps)) {
 		return Decision{Done: true}
 	}
 	points := q.points(steps)
@@ -27,7 +36,7 @@ func Next(q Question, closedLoop float64, steps []Step) Decision {
 	if rate, ok := oneSidedRate(closedLoop, points); ok {
 		return Decision{Purpose: Grid, OfferedPerSecond: rate}
 	}
-	if rate, ok := q.confirmRate(k, steps); ok {
+	if rate, ok := q.confirmRate(k, steps); ok && !q.InTurns {
 		return Decision{Purpose: Confirm, OfferedPerSecond: rate}
 	}
 	return Decision{Purpose: Near, OfferedPerSecond: q.nearRate(closedLoop, steps, points)}

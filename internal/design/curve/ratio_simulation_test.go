@@ -117,33 +117,24 @@ type verdict struct {
 	minutes                             float64
 }
 
-// between combines the intervals of two knees.
-func between(at func(confidence float64) (knees [2]stats.Estimate, ok bool)) verdict {
-	both95, ok95 := at(0.95)
-	both90, ok90 := at(0.90)
-	wide, okWide := stats.RatioOfEstimates(both95[0], both95[1])
-	narrow, okNarrow := stats.RatioOfEstimates(both90[0], both90[1])
-	if !ok95 || !ok90 || !okWide || !okNarrow {
-		return verdict{}
+// lines judges the steps so far as a session does.
+func (d *duel) lines(q Question) verdict {
+	var courses [2]Course
+	for arm := range courses {
+		courses[arm] = Course{Question: q, ClosedLoopPerSecond: d.closed, Steps: d.steps[arm]}.Judged()
 	}
-	return verdict{
-		ok: true, ratio: math.Log(wide.Value), low95: math.Log(wide.Low), high95: math.Log(wide.High),
-		low90: math.Log(narrow.Low), high90: math.Log(narrow.High),
-	}
+	return between(courses, len(d.steps[0]))
 }
 
-// lines judges the steps so far by one line for each arm. What disturbs both arms alike widens their intervals, and does no harm to the ratio.
-func (d *duel) lines(q Question) verdict {
-	return between(func(confidence float64) (knees [2]stats.Estimate, ok bool) {
-		for arm := range knees {
-			l, ok := fit(q.points(d.steps[arm]), confidence)
-			if !ok || len(l.near) < leastSteps {
-				return knees, false
-			}
-			knees[arm] = stats.Estimate{Value: math.Exp(l.knee), Low: math.Exp(l.low), High: math.Exp(l.high)}
-		}
-		return knees, true
-	})
+// between compares two judged curves.
+func between(courses [2]Course, steps int) verdict {
+	ratio, ok := Ratio(&courses[0], &courses[1])
+	if !ok {
+		return verdict{}
+	}
+	k := stats.ContrastOf(ratio, courses[0].Question.Confidence, steps)
+	wide, narrow := k.LogInterval(0.95), k.LogInterval(0.90)
+	return verdict{ok: true, ratio: k.LogRatio, low95: wide.Low, high95: wide.High, low90: narrow.Low, high90: narrow.High}
 }
 
 // ratioDesign finds the ratio of knees. It returns what it says after each number of pairs.
@@ -169,28 +160,16 @@ func inTurns(d *duel, q Question, pairs []int, next func(arm int) Decision, judg
 	return all
 }
 
-// open returns a question whose course goes on to its last step.
-func open(q Question, steps int) Question {
-	q.MaxSteps, q.HalfWidth = steps, 1e-6
-	return q
-}
-
 func ratioDesigns() []ratioDesign {
 	return []ratioDesign{
 		{"two curves, in turns", func(d *duel, q Question, pairs []int) []verdict {
 			d.begin(q, 0)
-			asked := open(q, 1000)
-			return inTurns(d, q, pairs, func(arm int) Decision {
-				next := Next(asked, d.closed, d.steps[arm])
-				if next.Done { // Below idle, or never exceeded: the last rate again.
-					next.OfferedPerSecond = d.steps[arm][len(d.steps[arm])-1].OfferedPerSecond
-				}
-				return next
-			}, func() verdict { return d.lines(q) })
+			q.InTurns = true
+			return inTurns(d, q, pairs, func(arm int) Decision { return Next(q, d.closed, d.steps[arm]) }, func() verdict { return d.lines(q) })
 		}},
 		{"same rates", func(d *duel, q Question, pairs []int) []verdict {
 			d.begin(q, 0)
-			asked := open(q, 1000)
+			q.InTurns = true
 			knee := 0.0
 			return inTurns(d, q, pairs, func(arm int) Decision {
 				steps := d.steps[0]
@@ -201,7 +180,7 @@ func ratioDesigns() []ratioDesign {
 					}
 				}
 				if len(steps) < 8 { // A short curve of the baseline; the candidate follows it.
-					return Next(asked, d.closed, steps)
+					return Next(q, d.closed, steps)
 				}
 				return Decision{Purpose: Near, OfferedPerSecond: math.Exp(knee + 0.1*offsets()[len(steps)%4])}
 			}, func() verdict { return d.lines(q) })
@@ -284,20 +263,9 @@ func afterEachOther(d *duel, q Question, _ []int) []verdict {
 			}
 			d.step(q, arm, next)
 		}
-		courses[arm] = Course{Question: q, ClosedLoopPerSecond: d.closed, Steps: d.steps[arm]}
+		courses[arm] = Course{Question: q, ClosedLoopPerSecond: d.closed, Steps: d.steps[arm]}.Judged()
 	}
-	v := between(func(confidence float64) (knees [2]stats.Estimate, ok bool) {
-		for arm, c := range courses {
-			c.Question.Confidence = confidence
-			c = c.Judged()
-			k, ok := c.Sustainable()
-			if !ok {
-				return knees, false
-			}
-			knees[arm] = stats.Estimate{Value: k.PerSecond, Low: k.LowPerSecond, High: k.HighPerSecond}
-		}
-		return knees, true
-	})
+	v := between(courses, len(d.steps[0]))
 	v.minutes = d.seconds / 60
 	return []verdict{v}
 }

@@ -126,6 +126,10 @@ func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (flo
 
 // Windows returns the windows of a session with their figures, and whether enough rows cover each window.
 func (e Evidence) Windows(f Figure) (windows []switchback.Window, covered []bool, err error) {
+	if e.Plan.Curves {
+		windows, covered = e.steps()
+		return windows, covered, nil
+	}
 	value, err := e.value(f)
 	if err != nil {
 		return nil, nil, err

@@ -26,6 +26,8 @@ type Plan struct {
 	Long int `json:"long,omitempty"`
 	// Targets says that the treatments are [Targets].
 	Targets bool `json:"targets,omitempty"`
+	// Curves says that each window is a step of a curve: see [Steps].
+	Curves bool `json:"curves,omitempty"`
 }
 
 // DefaultWindow is how long a treatment stays applied in a window. The spec may set another time, and windows
@@ -73,7 +75,7 @@ func (p Plan) Lasts() time.Duration {
 
 // PairsOfBlock returns how many pairs of windows each candidate has in a block.
 func (p Plan) PairsOfBlock() int {
-	if p.Candidates == 1 && p.Long == 0 {
+	if p.Candidates == 1 && p.Long == 0 && !p.Curves {
 		return 2
 	}
 	return 1

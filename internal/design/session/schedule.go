@@ -26,10 +26,10 @@ func (e Evidence) faults(covered []bool) []bool {
 	return faults
 }
 
-// lasting returns the switches with the latest time at which their windows may have ended. A window of a target lasts until its
-// engine has ended: until the next switch, or the end of the session so far.
+// lasting returns the switches with the latest time at which their windows may have ended. A window of a target, or a step of a
+// curve, lasts until its engine has ended: until the next switch, or the end of the session so far.
 func (e Evidence) lasting() []switchback.Switch {
-	if !e.Plan.Targets {
+	if !e.Plan.Targets && !e.Plan.Curves {
 		return e.Record.Switches
 	}
 	all := slices.Clone(e.Record.Switches)

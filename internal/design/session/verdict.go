@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/design/curve"
 	"github.com/cephtune/cephtune/internal/design/switchback"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/figure/fitness"
@@ -22,6 +23,10 @@ type Evidence struct {
 	// Latencies has the histograms of each window. If the engine reports no histograms, they are Incomplete.
 	Latencies []Latencies       `json:"latencies,omitempty"`
 	Disturbed []switchback.Span `json:"disturbed,omitempty"`
+	// Courses has the curves of the baseline and of the candidate, if windows are steps of curves. WrittenCurve is how many bytes
+	// their clients wrote.
+	Courses      []curve.Course `json:"courses,omitempty"`
+	WrittenCurve int64          `json:"writtenBytes,omitempty"`
 	// Usage has the CPU time of each client and of its host since the start of the load, the ramp included.
 	Usage []task.Usage `json:"usage,omitempty"`
 }
@@ -88,6 +93,10 @@ func (e Evidence) Summarize(q Question) (s Summary, ok bool, err error) {
 	if err != nil || !ok {
 		return s, ok, err
 	}
+	if e.Plan.Curves {
+		s, err = e.compareCurves(session)
+		return s, err == nil, err
+	}
 	if s.Objective, err = session.Entries(q.Criteria); err != nil {
 		return s, false, err
 	}
@@ -138,7 +147,7 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 		Number: e.Plan.Number, Seed: e.Plan.Seed, Candidates: e.Plan.Candidates, Order: e.Record.Order(e.Plan), Windows: windows,
 		Faults: e.faults(covered), Long: e.Plan.Long,
 	}
-	if !q.Quick {
+	if !q.Quick || e.Plan.Curves {
 		return s, true, nil
 	}
 	s, ok := atLook(s, q.LastLook)
@@ -149,7 +158,7 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 // in Evidence. Rows of a load that does not mix reads and writes have no direction. So the caller says whether
 // the load writes, in the parameter writes.
 func (e Evidence) WrittenBytes(writes bool) int64 {
-	var bytes float64
+	bytes := float64(e.WrittenCurve)
 	for _, c := range e.Clients {
 		for _, row := range c.Seconds {
 			switch {
@@ -186,6 +195,10 @@ func (e Evidence) Pairs() (int, error) {
 // counted returns, for each complete block, the number of valid blocks up to and including it. It uses no
 // figures.
 func (e Evidence) counted() ([]int, error) {
+	if e.Plan.Curves {
+		_, covered := e.steps()
+		return counts(e.Record.Order(e.Plan), e.faults(covered)), nil
+	}
 	_, covered, err := switchback.Pieces(e.Record.Switches, e.rows(), e.Plan.Timing)
 	if err != nil {
 		return nil, err

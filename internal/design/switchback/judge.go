@@ -69,6 +69,10 @@ type Question struct {
 	// Pools means that each session has a pool of its own. Daily means that sessions of long windows lie a day
 	// apart.
 	Pools, Daily bool
+	// Curves means that one session has a curve of the baseline and one of the only candidate, and is judged once. Its entry
+	// has the interval of the ratio of both, so there is no randomisation test. The allowance for unseen stalls does not
+	// apply: a stall that lasts longer than the limit of latency allows leaves no rate that keeps it.
+	Curves bool
 }
 
 // Finding is the verdict on one candidate.
@@ -115,6 +119,9 @@ const mostUnseen = 0.04
 // it: nobody can exclude such stalls within minutes.
 func (q Question) criteria() stats.Criteria {
 	c := q.Criteria
+	if q.Curves {
+		return c
+	}
 	c.UnseenStalls = min(mostUnseen, mostUnseen/0.10*c.MinimumEffect)
 	return c
 }
@@ -123,7 +130,7 @@ func (q Question) check() error {
 	switch {
 	case q.Candidates < 1, !q.Quick && q.MaxSessions < LeastSessions, q.Criteria.Looks != (stats.Looks{}):
 		return fmt.Errorf("%w: %d candidates, at most %d sessions", stats.ErrParameter, q.Candidates, q.MaxSessions)
-	case q.Quick && !slices.Contains(quickLooks(), q.LastLook):
+	case q.Quick && !q.Curves && !slices.Contains(quickLooks(), q.LastLook):
 		return fmt.Errorf("%w: there is no look at %d pairs", stats.ErrParameter, q.LastLook)
 	}
 	return nil
@@ -135,7 +142,7 @@ func validEntries(entries []Entry, candidate int) []Entry {
 
 // looks returns how often short windows are judged.
 func (q Question) looks() int {
-	if q.Quick {
+	if q.Quick && !q.Curves {
 		return len(QuickLooks(q.LastLook))
 	}
 	return 1
@@ -180,6 +187,7 @@ func (q Question) judgeShort(entries []Entry) ([]Finding, error) {
 			return nil, err
 		}
 		comparisons[i], tests[i] = stats.Comparison{Name: strconv.Itoa(i + 1), Contrast: k}, p
+		comparisons[i].Beaten = q.Curves && len(validEntries(entries, i+1)) > 0 // Without a ratio, it is Inconclusive.
 	}
 	c := q.criteria()
 	c.Confidence = 1 - quickLevel(1-c.Confidence, q.Candidates, q.looks())
@@ -232,6 +240,12 @@ func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.P
 		return stats.Contrast{Paired: true}, stats.PValues{Superior: 1, AnyGain: 1, Loss: 1, Small: 1}, nil
 	}
 	e := valid[0]
+	switch {
+	case e.Unknown:
+		return stats.Contrast{Paired: true}, stats.PValues{}, nil
+	case q.Curves:
+		return e.contrast(), stats.PValues{}, nil
+	}
 	pairs := e.Blocks
 	if q.Candidates == 1 {
 		pairs *= 2
@@ -247,7 +261,7 @@ func (q Question) short(entries []Entry, candidate int) (stats.Contrast, stats.P
 
 func (e Entry) contrast() stats.Contrast {
 	n := float64(e.Blocks)
-	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Blocks, Paired: true}
+	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), StdErrAbove: e.StdDevAbove / math.Sqrt(n), DF: n - 1, Runs: e.Blocks, Paired: true}
 }
 
 // Contrast returns a candidate's effect from the valid entries of sessions of long windows. Its noise is the

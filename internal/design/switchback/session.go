@@ -36,12 +36,15 @@ type Entry struct {
 	Candidate int
 	Blocks    int     // valid blocks; a pair of long windows is one
 	Mean      float64 // ln(mean of the candidate ÷ mean of the baseline); in entries from Levels, ln(mean)
-	StdDev    float64 // standard deviation between blocks, to first order; 0 for a session of long windows
+	// StdDevAbove is that towards greater ratios, if it differs: for curves; 0 otherwise.
+	StdDevAbove float64
+	StdDev      float64 // standard deviation between blocks, to first order; 0 for a session of long windows
 	// P has the p-values of the randomisation test. They are 1 in a session of long windows.
 	P       stats.PValues
 	Late    float64 // difference between late and early halves of windows, as a normal score
 	Lag     float64 // effect of the previous treatment, as a normal score
 	Invalid bool
+	Unknown bool // the session is valid, but its curves give no ratio
 }
 
 // slowest is the largest ratio, or its reciprocal, that an entry has. If no operation of a treatment finished in
@@ -68,6 +71,13 @@ func (s Session) Entries(c stats.Criteria) ([]Entry, error) {
 		}
 		return e, nil
 	})
+}
+
+// Valid returns the number of complete blocks without a fault, and whether faults hit some treatments more often than chance
+// allows.
+func (s Session) Valid() (blocks int, uneven bool, err error) {
+	valid, err := s.blocks()
+	return len(valid), err == nil && s.faultsDiffer(), err
 }
 
 // Levels returns entries for limits on a figure itself, not on its ratio to the baseline's. Each entry has

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -126,6 +127,19 @@ func (s phaseSpec) Words() []string {
 		words = append(words, fmt.Sprintf("and the rate that keeps %s at %s or below", s.Curve.Metric, s.Curve.AtMost))
 	}
 	return words
+}
+
+// mostSteps is the largest number of steps that the API accepts. A sweep makes steps of its own, and the deadline of its
+// clients allows for that many.
+const mostSteps = 40
+
+// RunFor implements [load.Spec].
+func (s phaseSpec) RunFor(duration time.Duration) bool {
+	if s.Curve == nil {
+		return s.Timed.RunFor(duration)
+	}
+	s.Curve.StepDuration.Duration, s.Curve.MaxSteps = duration, mostSteps
+	return true
 }
 
 // Field implements [load.Spec].

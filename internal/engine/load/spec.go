@@ -38,7 +38,7 @@ type Spec interface {
 	// the total bytes of rbd bench, if set. The ramp is included because a run that did not become steady
 	// also needs a longer warm-up.
 	Lengthen(factor int)
-	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
+	// RunFor sets the duration: with a curve, that of each step. It returns false if the engine cannot run for a given time.
 	RunFor(duration time.Duration) bool
 	// SkipRamp removes the ramp, for a load that begins again to measure another window.
 	SkipRamp()
