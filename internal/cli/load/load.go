@@ -470,7 +470,7 @@ func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReferenc
 	all, err := kube.CephClusters(ctx, c)
 	switch {
 	case meta.IsNoMatchError(err):
-		return v1alpha1.ClusterReference{}, errors.New("Rook is not installed in this Kubernetes cluster: choose another --context")
+		return v1alpha1.ClusterReference{}, errors.New("this Kubernetes cluster has no Rook: choose another --context")
 	case err != nil:
 		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster: %w; name it with --ceph-cluster NAMESPACE/NAME or spec.clusterRef", err)
 	case len(all) == 0:

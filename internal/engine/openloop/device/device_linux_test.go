@@ -107,7 +107,11 @@ func TestLibrariesOfCephReadAndWrite(t *testing.T) {
 		res, err := run(t, l, b, err)
 		checkMixed(t, res, err)
 		checkService(t, res)
-		if err := b.(io.Closer).Close(); err != nil {
+		images, ok := b.(io.Closer)
+		if !ok {
+			t.Fatal("images cannot be closed")
+		}
+		if err := images.Close(); err != nil {
 			t.Error(err)
 		}
 	})
