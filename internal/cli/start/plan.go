@@ -132,18 +132,18 @@ func (o *planning) ofSweep(cmd *cobra.Command, c client.WithWatch, sweep *v1alph
 func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	planned := &v1alpha1.CephTuningSweep{Spec: *sweep.Spec.DeepCopy()}
 	planned.Namespace = sweep.Namespace
-	planned.GenerateName = planPrefix(sweep)
+	planned.GenerateName = prefixOf(sweep, "-plan-")
 	planned.Spec.Mode, planned.Spec.Suspend, planned.Spec.Schedule = v1alpha1.SweepModePlan, false, nil
 	return planned
 }
 
-// planPrefix returns the name prefix for a copy of an object that is made only for the plan.
-func planPrefix(original client.Object) string {
+// prefixOf returns the name prefix for a copy of an object: the object's own name, and an ending.
+func prefixOf(original client.Object, ending string) string {
 	name := original.GetName()
 	if name == "" {
 		name = strings.TrimSuffix(original.GetGenerateName(), "-")
 	}
-	return strings.TrimRight(name[:min(len(name), longestName)], "-.") + "-plan-"
+	return strings.TrimRight(name[:min(len(name), longestName)], "-.") + ending
 }
 
 // planRequest holds the options of a request for a plan.

@@ -45,7 +45,7 @@ type PlannedPhase struct {
 func planBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephBenchmark, output string, out io.Writer) error {
 	checked := benchmark.DeepCopy()
 	// An object with the benchmark's name may exist, and must not affect the plan.
-	checked.Name, checked.GenerateName = "", planPrefix(benchmark)
+	checked.Name, checked.GenerateName = "", prefixOf(benchmark, "-plan-")
 	if err := create(ctx, client.NewDryRunClient(c), checked); err != nil {
 		return err
 	}

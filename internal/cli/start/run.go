@@ -27,6 +27,8 @@ import (
 type running struct {
 	starter
 	file string
+	// from is the name of an object to copy.
+	from string
 	load load.Flags
 	gate limits
 	// repetitions applies only to benchmarks from flags.
@@ -39,14 +41,24 @@ type running struct {
 func NewRunCommand(connect object.Connect, logs live.Logs) *cobra.Command {
 	o := &running{starter: starter{logs: logs}}
 	cmd := &cobra.Command{
-		Use:   "run (-f FILE | flags of a benchmark)",
+		Use:   "run (-f FILE | --from NAME | flags of a benchmark)",
 		Short: "Run a benchmark or a sweep, and print its outcome",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd, args); err != nil {
 				return err
 			}
-			if o.file == "" {
+			switch {
+			case o.from != "":
+				o.build = func(ctx context.Context, _ client.Client, _ io.Writer) (client.Object, error) {
+					_, original, err := object.Open(ctx, connect, []string{o.from})
+					if err != nil {
+						return nil, err
+					}
+					return once(original), nil
+				}
+				return o.start(cmd, connect)
+			case o.file == "":
 				o.build = o.fromFlags
 				return inFlags(o.start(cmd, connect))
 			}
@@ -61,6 +73,7 @@ func NewRunCommand(connect object.Connect, logs live.Logs) *cobra.Command {
 		},
 	}
 	o.addFlags(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("from", object.Complete(connect, 1)) // It fails only for flags that do not exist.
 	return cmd
 }
 
@@ -70,6 +83,7 @@ const usualDuration = 45 * time.Second
 func (o *running) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
+	flags.StringVar(&o.from, "from", "", "benchmark or sweep to run once more, now, as a copy without its schedule")
 	o.load.Add(cmd, usualDuration)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
 	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class in minutes: one load goes to volumes of each in turn, and the verdict holds only for these volumes, in this "+
@@ -91,7 +105,10 @@ func (o *running) check(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
 	}
-	if o.file == "" {
+	if o.file != "" && o.from != "" {
+		return exit.UsageErrorf("-f and --from both name what to run: use one of them")
+	}
+	if o.file == "" && o.from == "" {
 		if err := o.load.Check(o.gate.p99 != ""); err != nil {
 			return err
 		}
@@ -105,9 +122,29 @@ func (o *running) check(cmd *cobra.Command, args []string) error {
 		given = append(given, "quick")
 	}
 	if len(given) > 0 {
+		if o.from != "" {
+			return exit.UsageErrorf("--%s is for a benchmark from flags, but --from copies %s: remove it", given[0], o.from)
+		}
 		return exit.UsageErrorf("--%s is for a benchmark from flags, but -f names a file: set it in the file", given[0])
 	}
 	return nil
+}
+
+// once returns a copy of an object that runs once, now, with a generated name. It has no labels and annotations: those of a tool
+// such as Argo CD would let it remove the copy.
+func once(original client.Object) client.Object {
+	at := metav1.ObjectMeta{Namespace: original.GetNamespace(), GenerateName: prefixOf(original, "-")}
+	if s, ok := original.(*v1alpha1.CephTuningSweep); ok {
+		again := &v1alpha1.CephTuningSweep{ObjectMeta: at, Spec: *s.Spec.DeepCopy()}
+		again.Spec.Schedule, again.Spec.RunID, again.Spec.Suspend = nil, "", false
+		return again
+	}
+	again := &v1alpha1.CephBenchmark{ObjectMeta: at}
+	if b, ok := original.(*v1alpha1.CephBenchmark); ok {
+		again.Spec = *b.Spec.DeepCopy()
+		again.Spec.Schedule, again.Spec.RunID, again.Spec.Suspend = nil, "", false
+	}
+	return again
 }
 
 // checkClasses refuses, for a comparison of several classes, the flags that it does not support, and, for

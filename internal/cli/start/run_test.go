@@ -118,6 +118,11 @@ func TestRunGolden(t *testing.T) {
 		"created and not followed":          {"-f - --wait=false", gate, ending(t, passed(""))},
 		"not at its end in time":            {"-f - --timeout 500ms", gate, ending(t, func(client.Object) {})},
 		"it exists":                         {"-f -", gate, existing(t)},
+		"a scheduled benchmark, now":        {"--from nightly --dry-run", "", ending(t, passed(""), scheduled()...)},
+		"a sweep, now":                      {"--from weekly", "", ending(t, passed(""), scheduled()...)},
+		"one that is not there, now":        {"--from daily", "", ending(t, passed(""), scheduled()...)},
+		"usage a file and a name":           {"--from nightly -f -", gate, nil},
+		"usage flags and a name":            {"--from nightly --pool p", "", nil},
 		"a file with a misspelled word":     {"-f -", strings.Replace(gate, "mode:", "mood:", 1), ending(t, passed(""))},
 		"a file with nothing in it":         {"-f -", "---\n", ending(t, passed(""))},
 		"a file with two":                   {"-f -", gate + "---\n" + gate, ending(t, passed(""))},
@@ -171,6 +176,20 @@ func operatorOf(namespaces string) client.Object {
 			Namespace: kube.OperatorNamespace, Name: "cephtune-manager", Labels: map[string]string{kube.LabelName: "cephtune", operator.LabelComponent: "manager"},
 		},
 		Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Args: []string{"--namespaces=" + namespaces}}}}}},
+	}
+}
+
+// scheduled returns a benchmark and a sweep that run on schedules.
+func scheduled() []client.Object {
+	at := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{
+			Namespace: clitest.Namespace, Name: name, UID: "original", Labels: map[string]string{"app.kubernetes.io/instance": "in-git"}, Annotations: map[string]string{"a": "b"},
+		}
+	}
+	spec := v1alpha1.CephBenchmarkSpec{Schedule: &v1alpha1.Schedule{Cron: "0 4 * * *"}, RunID: "7", Suspend: true, Repetitions: 2}
+	return []client.Object{
+		&v1alpha1.CephBenchmark{ObjectMeta: at("nightly"), Spec: spec, Status: v1alpha1.CephBenchmarkStatus{ObservedRunID: "2026-03-14T0300Z"}},
+		&v1alpha1.CephTuningSweep{ObjectMeta: at("weekly"), Spec: v1alpha1.CephTuningSweepSpec{Schedule: spec.Schedule, RunID: "7", Suspend: true}},
 	}
 }
 
