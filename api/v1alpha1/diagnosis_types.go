@@ -185,6 +185,11 @@ type OperationTime struct {
 	// +kubebuilder:validation:MaxItems=8
 	Layers []OperationLayer `json:"layers,omitempty"`
 
+	// network is the round trip of TCP between the client and the OSD that serves the operation. The layer Client contains it.
+	// Round trips between OSDs, for which a write of several copies waits, were not measured.
+	// +optional
+	Network *OperationLayer `json:"network,omitempty"`
+
 	// explained says that independent measurements agree with the layers within 10 % of the operation's time. If it is
 	// false, no cause may be named from the layers, and reason says why.
 	// +required

@@ -379,6 +379,9 @@ func (f *facts) newScript() (*workload.Script, error) {
 	}
 	if f.measuresLayers() {
 		made.Counts = true
+		if f.memory.symptoms != nil { // The same for all windows.
+			made.Peers = f.memory.symptoms.Peers()
+		}
 		for i, load := range diagnosis.Loads(f.spec.Diagnosis.Layers) {
 			made.Phases[i].Target = load.Target
 		}

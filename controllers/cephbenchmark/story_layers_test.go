@@ -52,11 +52,13 @@ func (w *world) counting(foreign int64) {
 				ceph.PG{ID: "2." + string(rune('0'+id)), PoolID: 2, State: "active+clean", Primary: id, Acting: []int{id, (id + 1) % 3, (id + 2) % 3}},
 				ceph.PG{ID: "100." + string(rune('0'+id)), PoolID: 100, State: "active+clean", Primary: id, Acting: []int{id}})
 			a.OSDCounters = append(a.OSDCounters, ceph.OSDCounters{ID: id})
+			a.OSDMap.OSDs[id].Address = fmt.Sprintf("10.0.0.%d:6800", id)
 		}
 	})
+	trip := task.RoundTrip{OSD: 1, Connects: 5, MedianSeconds: 0.1e-3}
 	var mu sync.Mutex
 	counted := map[string]bool{}
-	w.kubelet.script("r1-", runnertest.Script{ResultOf: func(t task.Task) *result.Result {
+	w.kubelet.script("r1-", runnertest.Script{Usage: task.Usage{Seconds: 12, RoundTrips: []task.RoundTrip{trip}}, ResultOf: func(t task.Task) *result.Result {
 		mu.Lock()
 		defer mu.Unlock()
 		const n, submit, store = 3000, 0.1e-3, 1.2e-3
@@ -160,7 +162,7 @@ func aLayeredDiagnosis(w *world) {
 
 func (w *world) wantLayers(write v1alpha1.OperationTime) {
 	w.t.Helper()
-	if !write.Explained || write.Rounds != 5 {
+	if !write.Explained || write.Rounds != 5 || write.Network == nil || write.Network.Seconds != "0.0001" {
 		w.t.Errorf("%+v", write)
 	}
 	want := []string{"Client", "Queue", "Processing", "Store", "OtherCopies", "Unexplained"}
@@ -177,6 +179,9 @@ func (w *world) wantOneCopyInItsOwnPool() {
 	for _, t := range w.kubelet.client(client0).Tasks() {
 		if !strings.HasPrefix(t.ID, "r1-") {
 			continue
+		}
+		if p := t.Measure.Peers; len(p) != 3 || p[2].OSD != 2 || p[2].Address != "10.0.0.2:6800" {
+			w.t.Errorf("task %s has peers %+v", t.ID, p)
 		}
 		text := fmt.Sprintf("%+v", *t.Measure)
 		if one := strings.Contains(text, settings.ScratchNamesOf(1).Pool); one != strings.HasPrefix(t.ID, "r1-write-1-") {

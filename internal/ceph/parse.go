@@ -184,6 +184,9 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 			Up     int      `json:"up"`
 			UpFrom int64    `json:"up_from"`
 			State  []string `json:"state"`
+			Public struct {
+				All []rawAddress `json:"addrvec"`
+			} `json:"public_addrs"`
 		} `json:"osds"`
 		Upmaps []struct {
 			PG   string `json:"pgid"`
@@ -225,12 +228,23 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		downSince[more.ID] = stamp(more.DownStamp)
 	}
 	for _, osd := range raw.OSDs {
-		m.OSDs = append(m.OSDs, OSDState{
-			ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID],
-		})
+		state := OSDState{ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID]}
+		for _, a := range osd.Public.All {
+			if a.Type == "v2" && state.Address == "" { // There is one for each version of IP.
+				state.Address = a.Address
+			}
+		}
+		m.OSDs = append(m.OSDs, state)
 	}
 	slices.SortFunc(m.OSDs, func(a, b OSDState) int { return cmp.Compare(a.ID, b.ID) })
 	return m, nil
+}
+
+// rawAddress is one of the addresses of a daemon or a client: there is one for each version of the messenger's protocol.
+type rawAddress struct {
+	Type    string `json:"type"`
+	Address string `json:"addr"`
+	Number  uint64 `json:"nonce"`
 }
 
 // osdFlags returns those states of an OSD that are flags, such as noup.
@@ -902,10 +916,7 @@ func parseSessions(out []byte, entity string) ([]string, error) {
 	var sessions []struct {
 		Entity    string `json:"entity_name"`
 		Addresses struct {
-			All []struct {
-				Address string `json:"addr"`
-				Number  uint64 `json:"nonce"`
-			} `json:"addrvec"`
+			All []rawAddress `json:"addrvec"`
 		} `json:"addrs"`
 	}
 	if err := decode(out, &sessions); err != nil {

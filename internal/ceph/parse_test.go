@@ -313,13 +313,14 @@ func FuzzDecode(f *testing.F) {
 // An OSD with noup, as 18.2.7 prints it.
 func TestOSDMapHasFlagsOfOSDs(t *testing.T) {
 	m, err := parseOSDMap([]byte(`{"fsid":"f","osds":[
-		{"osd":1,"up":0,"up_from":9,"state":["exists","noup"]},{"osd":0,"up":1,"up_from":7,"state":["exists","up"]}],
+		{"osd":1,"up":0,"up_from":9,"state":["exists","noup"],"public_addrs":{"addrvec":[{"type":"v1","addr":"10.0.0.1:6801"}]}},
+		{"osd":0,"up":1,"up_from":7,"state":["exists","up"],"public_addrs":{"addrvec":[{"type":"v2","addr":"[fd00::1]:6800","nonce":2509835530},{"type":"v1","addr":"[fd00::1]:6801"}]}}],
 		"osd_xinfo":[{"osd":0,"down_stamp":"0.000000"},{"osd":1,"down_stamp":"2026-11-21T15:27:40.436823+0000"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []OSDState{
-		{ID: 0, Up: true, UpFrom: 7},
+		{ID: 0, Up: true, UpFrom: 7, Address: "[fd00::1]:6800"},
 		{ID: 1, UpFrom: 9, Flags: []string{"noup"}, DownSince: time.Date(2026, 11, 21, 15, 27, 40, 436823000, time.UTC)},
 	}
 	if diff := cmp.Diff(want, m.OSDs); diff != "" {

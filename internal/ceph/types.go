@@ -155,6 +155,8 @@ type OSDState struct {
 	Flags []string `json:"flags,omitempty"`
 	// DownSince is when the OSD was last marked down, even if it is up now; zero if it never was down.
 	DownSince time.Time `json:"downSince,omitzero"`
+	// Address is where the OSD serves clients by version 2 of the messenger's protocol: an IP address and a port; "" without one.
+	Address string `json:"address,omitempty"`
 }
 
 // Pool is a pool with its settings.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/design/diagnosis"
 	"github.com/cephtune/cephtune/internal/reconcile/kstatus"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -56,6 +57,8 @@ func (s Execution) window(ctx context.Context, clients []Reporter, load diagnosi
 			return nil
 		}
 		w.Usage = &report.Usage
+		w.Usage.RoundTrips = w.Usage.RoundTrips[:min(len(w.Usage.RoundTrips), task.MostPeers)] // Users could have added some.
+		w.RoundTripSeconds = diagnosis.RoundTrip(w.Usage.RoundTrips, s.pgsOf(load.Target))
 		done := report.Result.Read
 		if load.Writes {
 			done = report.Result.Write
@@ -80,6 +83,15 @@ func (s Execution) window(ctx context.Context, clients []Reporter, load diagnosi
 
 // osdsOf returns the OSDs that serve a target.
 func (s Execution) osdsOf(target int) (osds []int) {
+	for _, pg := range s.pgsOf(target) {
+		osds = append(osds, pg.Acting...)
+	}
+	slices.Sort(osds)
+	return slices.Compact(osds)
+}
+
+// pgsOf returns the placement groups of a target.
+func (s Execution) pgsOf(target int) (pgs []ceph.PG) {
 	names := workload.PoolsOf(s.Spec.Targets(), target)
 	for _, pool := range s.Pools {
 		if !slices.Contains(names, pool.Name) {
@@ -87,12 +99,11 @@ func (s Execution) osdsOf(target int) (osds []int) {
 		}
 		for _, pg := range s.PGs {
 			if pg.PoolID == pool.ID {
-				osds = append(osds, pg.Acting...)
+				pgs = append(pgs, pg)
 			}
 		}
 	}
-	slices.Sort(osds)
-	return slices.Compact(osds)
+	return pgs
 }
 
 // DiagnosisRun returns the run in which the outcome of a diagnosis is archived.

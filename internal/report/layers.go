@@ -13,7 +13,11 @@ import (
 func LayerTables(found *v1alpha1.DiagnosisResult) (tables []*Table, sentences []string) {
 	for _, o := range found.Operations {
 		table := &Table{Header: []string{string(o.Operation), "Time", "Share", "95 % interval", "What it is"}}
-		for _, l := range o.Layers {
+		rows := o.Layers
+		if o.Network != nil {
+			rows = append(slices.Clip(rows), *o.Network)
+		}
+		for _, l := range rows {
 			table.Rows = append(table.Rows, []string{l.Code, inSeconds(l.Seconds), percent(l.Share), percent(l.Low) + " to " + percent(l.High), diagnosis.Meaning(l.Code)})
 		}
 		sentence := fmt.Sprintf("%s: %s with one operation at a time, in %d rounds.", o.Operation, inSeconds(o.Seconds), o.Rounds)

@@ -231,10 +231,15 @@ func (r *running) runTool(ctx context.Context, dir string, c task.Command, cpu *
 	r.noteRunning(p.since, cpu, stop)
 	ended := make(chan struct{})
 	r.work.Go(func() { cpu.run(ended) })
+	connecting, disconnect := context.WithCancel(ctx)
+	trips := make(chan []task.RoundTrip, 1)
+	r.work.Go(func() { trips <- roundTrips(connecting, r.entry.task.Measure.Peers, connectEvery) })
 	exit := p.wait(ctx, r.grace)
 	close(ended)
+	disconnect()
 	cpu.sample(time.Now())
 	r.noteEnd(exit, cpu)
+	r.report.Usage.RoundTrips = <-trips
 	if err := stoppedForAim(c, exit); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -156,6 +157,7 @@ func TestAMeasurementHasAResult(t *testing.T) {
 	tk := rados("write", "print="+captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt"), "burn=50ms")
 	tk.Steps, tk.StepsTimeoutSeconds = []task.Command{command("rbd", "say=hello")}, 5
 	tk.Measure.MinimumSeconds = 11
+	tk.Measure.Peers = []task.Peer{{OSD: 5, Address: "127.0.0.1:1"}}
 
 	report := r.measure(t, tk)
 
@@ -167,6 +169,9 @@ func TestAMeasurementHasAResult(t *testing.T) {
 	}
 	if report.Usage.CPUSeconds < 0.01 || report.Usage.MaxResidentBytes < 1<<20 || report.Usage.Periods != nil {
 		t.Errorf("usage is %+v", report.Usage)
+	}
+	if trips := report.Usage.RoundTrips; len(trips) != 1 || trips[0].OSD != 5 { // The engine ends before the first connect.
+		t.Errorf("round trips are %+v", trips)
 	}
 	if !strings.Contains(report.Output, "Total writes made:      908") {
 		t.Errorf("output is %q", report.Output)
@@ -439,7 +444,11 @@ func TestTasksThatAreRefused(t *testing.T) {
 		"a format":             {measured(func(tk *task.Task) { tk.Measure.Format = "iozone" }), Invalid},
 		"a file elsewhere":     {measured(func(tk *task.Task) { tk.Measure.OutputFile = "../report" }), Invalid},
 		"logs elsewhere":       {measured(func(tk *task.Task) { tk.Measure.LogPrefix = "/tmp/x" }), Invalid},
-		"negative seconds":     {measured(func(tk *task.Task) { tk.Measure.MinimumSeconds = -1 }), Invalid},
+		"a name as address":    {measured(func(tk *task.Task) { tk.Measure.Peers = []task.Peer{{Address: "osd-0:6800"}} }), Invalid},
+		"too many peers": {measured(func(tk *task.Task) {
+			tk.Measure.Peers = slices.Repeat([]task.Peer{{Address: "[fd00::1]:6800"}}, task.MostPeers+1)
+		}), Invalid},
+		"negative seconds": {measured(func(tk *task.Task) { tk.Measure.MinimumSeconds = -1 }), Invalid},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

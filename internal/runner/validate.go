@@ -71,6 +71,14 @@ func validateMeasurement(m *task.Measurement, programs []string) *Error {
 			return refuse(Invalid, "the file %q is not below the working directory", file)
 		}
 	}
+	if len(m.Peers) > task.MostPeers {
+		return refuse(Invalid, "the measurement has %d peers, more than %d", len(m.Peers), task.MostPeers)
+	}
+	for _, peer := range m.Peers {
+		if !peer.Valid() {
+			return refuse(Invalid, "osd.%d has the address %q, want an IP address and a port", peer.OSD, peer.Address)
+		}
+	}
 	for _, seconds := range []float64{m.RequestedSeconds, m.MinimumSeconds} {
 		if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
 			return refuse(Invalid, "%v is not a number of seconds", seconds)

@@ -122,6 +122,23 @@ type Usage struct {
 	HostSaturatedSeconds *float64 `json:"hostSaturatedSeconds,omitempty"`
 	// HostPower says how the CPUs of the host save energy; nil if the kernel does not say.
 	HostPower *HostPower `json:"hostPower,omitempty"`
+	// RoundTrips has an entry for each peer of the measurement.
+	RoundTrips []RoundTrip `json:"roundTrips,omitempty"`
+}
+
+// RoundTrip says how the runner's TCP connects to a peer went.
+type RoundTrip struct {
+	OSD int `json:"osd"`
+	// Connects counts the connects that ended. Lost is the number of those whose first packet the kernel repeated, because
+	// it had no answer within a second, and Failed of those that failed otherwise, such as refused ones.
+	Connects int `json:"connects"`
+	Lost     int `json:"lost,omitempty"`
+	Failed   int `json:"failed,omitempty"`
+	// MedianSeconds is the median time between the first packet and its answer, by the kernel's clock; 0 if none was answered.
+	MedianSeconds float64 `json:"medianSeconds,omitempty"`
+	// SegmentBytes and PathMTUBytes are the kernel's bounds for packets of the latest connection: TCP_INFO's snd_mss and pmtu.
+	SegmentBytes uint32 `json:"segmentBytes,omitempty"`
+	PathMTUBytes uint32 `json:"pathMTUBytes,omitempty"`
 }
 
 // HostPower says how the CPUs of a host save energy.

@@ -2,7 +2,10 @@
 // creates tasks, and the runner in a client pod executes them.
 package task
 
-import "slices"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Command is a program and its arguments. No shell interprets them.
 type Command struct {
@@ -65,4 +68,21 @@ type Measurement struct {
 	// OperationBytes is the size of an operation. It serves to compute bytes for rados bench, which does
 	// not report its bytes if it is stopped. It is 0 for measurements that end by themselves.
 	OperationBytes int64 `json:"operationBytes,omitempty"`
+	// Peers are OSDs to which the runner times TCP connects meanwhile, at most MostPeers.
+	Peers []Peer `json:"peers,omitempty"`
+}
+
+// MostPeers bounds the peers of a measurement, because each costs its OSD a connection every few seconds.
+const MostPeers = 32
+
+// Peer is an OSD with its address: an IP address and a port.
+type Peer struct {
+	OSD     int    `json:"osd"`
+	Address string `json:"address"`
+}
+
+// Valid reports whether an OSD can have this address. Those of a link, of groups, and names are none.
+func (p Peer) Valid() bool {
+	a, err := netip.ParseAddrPort(p.Address)
+	return err == nil && a.Port() > 0 && (a.Addr().IsGlobalUnicast() || a.Addr().IsLoopback())
 }

@@ -38,6 +38,8 @@ type Script struct {
 	Switched bool
 	// Counts says that the manager reads what OSDs have counted before each phase, and after the last.
 	Counts bool
+	// Peers are the OSDs to which clients time connects during phases.
+	Peers []task.Peer
 }
 
 // Phase is a phase of the template with its load.
@@ -323,7 +325,13 @@ func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time
 			return mv, false
 		}
 	}
-	todo := s.forEachAt(p.Target, func(c place.Place) (task.Task, error) { return p.Load.Task(c, s.runOf(i, run, m)) })
+	todo := s.forEachAt(p.Target, func(c place.Place) (task.Task, error) {
+		t, err := p.Load.Task(c, s.runOf(i, run, m))
+		if t.Measure != nil {
+			t.Measure.Peers = s.Peers
+		}
+		return t, err
+	})
 	if mv, done := measure(id, step, todo, tasks, m); !done {
 		return mv, false
 	}

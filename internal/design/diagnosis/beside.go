@@ -39,28 +39,21 @@ type comparison struct {
 	seconds, others float64
 }
 
+// timed is how long an OSD took in a sample.
+type timed struct {
+	osd     int
+	seconds float64
+}
+
 // slowOSDs names OSDs whose commit latency is above that of their class in a way that chance does not explain. In
 // each sample, an OSD is divided by the median of the others, so what slows all of them cancels. The ratios have to
 // be above leastRatio by a t interval whose error is shared among all OSDs. A robust score of one value for each OSD
 // could not tell anything about the three OSDs that many clusters have.
 func slowOSDs(f Facts) *v1alpha1.Finding {
-	all := f.beside()
-	type slow struct {
-		comparison
-
-		low, high float64
-	}
-	var named []slow
-	for _, c := range all {
-		bounds, err := stats.GeometricInterval(c.ratios, 1-2*alpha/float64(len(all)))
-		if err == nil && bounds.Low > leastRatio && c.seconds-c.others >= leastExcessSeconds {
-			named = append(named, slow{c, bounds.Low, bounds.High})
-		}
-	}
+	named := slower(f.beside(), leastExcessSeconds)
 	if len(named) == 0 {
 		return nil
 	}
-	slices.SortFunc(named, func(a, b slow) int { return cmp.Or(cmp.Compare(b.low, a.low), cmp.Compare(a.osd, b.osd)) })
 	var evidence []string
 	var osds []int
 	for _, n := range named {
@@ -76,6 +69,26 @@ func slowOSDs(f Facts) *v1alpha1.Finding {
 	const remedy = "Look at their disks and nodes (`ceph device ls`, SMART, CPU limits). " +
 		"To see the pool without one of them: `ceph osd primary-affinity osd.N 0` keeps reads away; out moves its data."
 	return found(likely, remedy, evidence, "%s %s slower than others of the class. A write waits for the slowest of its copies.", names(osds), verb)
+}
+
+// slow is an OSD that is slower than others by a factor within an interval.
+type slow struct {
+	comparison
+
+	low, high float64
+}
+
+// slower returns the OSDs that are slower than others by leastRatio and this time, the slowest first.
+func slower(all []comparison, leastSeconds float64) []slow {
+	var named []slow
+	for _, c := range all {
+		bounds, err := stats.GeometricInterval(c.ratios, 1-2*alpha/float64(len(all)))
+		if err == nil && bounds.Low > leastRatio && c.seconds-c.others >= leastSeconds {
+			named = append(named, slow{c, bounds.Low, bounds.High})
+		}
+	}
+	slices.SortFunc(named, func(a, b slow) int { return cmp.Or(cmp.Compare(b.low, a.low), cmp.Compare(a.osd, b.osd)) })
+	return named
 }
 
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }
@@ -100,10 +113,18 @@ func (f Facts) workOf(osd int, class string) string {
 
 // beside returns the OSDs that can be compared.
 func (f Facts) beside() []comparison {
-	byOSD := map[int]*comparison{}
-	count := map[int]float64{}
+	var samples []map[string][]timed
 	for _, sample := range f.Latencies {
-		for class, latencies := range f.written(sample) {
+		samples = append(samples, f.written(sample))
+	}
+	return compared(samples)
+}
+
+// compared returns the OSDs that can be compared with others of their class in samples.
+func compared(samples []map[string][]timed) []comparison {
+	byOSD := map[int]*comparison{}
+	for _, sample := range samples {
+		for class, latencies := range sample {
 			if len(latencies) < leastPeers {
 				continue
 			}
@@ -111,25 +132,24 @@ func (f Facts) beside() []comparison {
 				others := make([]float64, 0, len(latencies)-1)
 				for j, other := range latencies {
 					if i != j {
-						others = append(others, other.CommitSeconds)
+						others = append(others, other.seconds)
 					}
 				}
 				typical := stats.GeometricMedian(others)
-				c := byOSD[latency.ID]
+				c := byOSD[latency.osd]
 				if c == nil {
-					c = &comparison{osd: latency.ID, class: class}
-					byOSD[latency.ID] = c
+					c = &comparison{osd: latency.osd, class: class}
+					byOSD[latency.osd] = c
 				}
-				c.ratios = append(c.ratios, latency.CommitSeconds/typical)
-				c.seconds, c.others = c.seconds+latency.CommitSeconds, c.others+typical
-				count[latency.ID]++
+				c.ratios = append(c.ratios, latency.seconds/typical)
+				c.seconds, c.others = c.seconds+latency.seconds, c.others+typical
 			}
 		}
 	}
 	var all []comparison
-	for id, c := range byOSD {
-		if len(c.ratios) >= leastLooks {
-			c.seconds, c.others = c.seconds/count[id], c.others/count[id]
+	for _, c := range byOSD {
+		if n := float64(len(c.ratios)); n >= leastLooks {
+			c.seconds, c.others = c.seconds/n, c.others/n
 			all = append(all, *c)
 		}
 	}
@@ -139,15 +159,15 @@ func (f Facts) beside() []comparison {
 
 // written returns the latencies of those OSDs that committed anything, by device class. An OSD reports 0 without writes,
 // and if a commit takes less than a millisecond. If clients write to the OSD, it is the latter, and counts as a millisecond.
-func (f Facts) written(sample archive.OSDSample) map[string][]ceph.OSDLatency {
-	byClass := map[string][]ceph.OSDLatency{}
+func (f Facts) written(sample archive.OSDSample) map[string][]timed {
+	byClass := map[string][]timed{}
 	for _, osd := range sample.OSDs {
 		if osd.CommitSeconds <= 0 && f.isWritten(osd.ID) {
 			osd.CommitSeconds = stepSeconds
 		}
 		if osd.CommitSeconds > 0 {
 			class := f.classOf(osd.ID)
-			byClass[class] = append(byClass[class], osd)
+			byClass[class] = append(byClass[class], timed{osd.ID, osd.CommitSeconds})
 		}
 	}
 	return byClass

@@ -140,8 +140,11 @@ func LayerChanges(a, b Outcome) (all []LayerChange, err error) {
 		if len(ofA) < leastRounds || len(ofB) < leastRounds {
 			continue
 		}
-		whole := part{LayerWhole, func(p pair) float64 { return p.several.whole }}
-		for _, layer := range append(parts(o == v1alpha1.LayeredWrite), whole) {
+		layers := append(parts(o == v1alpha1.LayeredWrite), part{LayerWhole, func(p pair) float64 { return p.several.whole }})
+		if timedNetwork(ofA) && timedNetwork(ofB) {
+			layers = append(layers, networkPart())
+		}
+		for _, layer := range layers {
 			c := LayerChange{Operation: o, Layer: layer.code, A: mean(ofA, layer.of), B: mean(ofB, layer.of)}
 			difference, bounds, err := stats.WelchDifference(each(ofA, layer.of), each(ofB, layer.of), confidence)
 			if err != nil {

@@ -18,6 +18,8 @@ import (
 type Host struct {
 	Node  string
 	Usage task.Usage
+	// RoundTrips has those of each window.
+	RoundTrips [][]task.RoundTrip
 }
 
 // HostOf returns what a client has counted on a node; nil if it has counted nothing.
@@ -27,6 +29,9 @@ func HostOf(node string, windows []Window) *Host {
 		u := w.Usage
 		if u == nil || !(u.Seconds > 0) {
 			continue
+		}
+		if u.RoundTrips != nil {
+			h.RoundTrips = append(h.RoundTrips, u.RoundTrips)
 		}
 		h.Usage.Seconds, h.Usage.HostCPUSeconds = h.Usage.Seconds+u.Seconds, h.Usage.HostCPUSeconds+u.HostCPUSeconds
 		for _, total := range []struct {

@@ -76,6 +76,9 @@ func checks() []check {
 		{"SlowOperations", slowOperations, nil},
 		{"SlowNetwork", slowNetwork, nil},
 		{"SlowOSDs", slowOSDs, Facts.knowBesides},
+		{"SlowRoundTrip", slowRoundTrip, Facts.knowRoundTrips},
+		{"NetworkLoss", networkLoss, Facts.knowLoss},
+		{"MTUMismatch", mtuMismatch, Facts.knowSizes},
 		{"HostCPUSaturated", hostCPUSaturated, Facts.knowBusy},
 		{"CPUSteal", cpuSteal, Facts.knowStolen},
 		{"ClientThrottled", clientThrottled, Facts.knowThrottled},
@@ -173,7 +176,7 @@ func unchecked(f Facts) []string {
 		all = append(all, "The time of an operation was not split into network, OSD and disk: diagnosis.layers does that.")
 	}
 	all = append(all,
-		"The network between nodes: round trip, loss and MTU. Only slow heartbeats, which Ceph reports, would have been found.",
+		uncheckedNetwork(f),
 		uncheckedCPUs(f),
 		"Disks by themselves, and their write caches.",
 	)

@@ -36,6 +36,8 @@ type Window struct {
 	MeanSeconds float64 `json:"meanSeconds,omitempty"`
 	// Usage is what the client reports of its CPU and its host; nil if unknown.
 	Usage *task.Usage `json:"usage,omitempty"`
+	// RoundTripSeconds is that of TCP between the client and the primary of a placement group, in the mean; 0 if unknown.
+	RoundTripSeconds float64 `json:"roundTripSeconds,omitempty"`
 	// Counted is what all OSDs of the pool counted meanwhile.
 	Counted ceph.OSDCounters `json:"counted"`
 	// Fault says why the window does not count; "" if it does.
@@ -50,6 +52,8 @@ const (
 	LayerStore       = "Store"
 	LayerOtherCopies = "OtherCopies"
 	LayerUnexplained = "Unexplained"
+	// LayerNetwork is a part of LayerClient that was measured for itself.
+	LayerNetwork = "Network"
 )
 
 // Meaning says what a layer is.
@@ -61,6 +65,7 @@ func Meaning(code string) string {
 		LayerStore:       "BlueStore: until a copy is on its disk, or is read",
 		LayerOtherCopies: "the wait for other copies, beyond that for a store",
 		LayerUnexplained: "what no clock explains",
+		LayerNetwork:     "contained in Client: one round trip of TCP to the primary and back",
 	}[code]
 }
 
@@ -167,19 +172,19 @@ func (w Window) missing() string {
 }
 
 // stages are the parts of a window's mean operation, in seconds. The field rest is what remains of the OSD's time.
-type stages struct{ whole, client, queue, processing, store, rest float64 }
+type stages struct{ whole, client, queue, processing, store, rest, network float64 }
 
 func (w Window) stages() stages {
 	mean := func(a ceph.Average) float64 { return a.Seconds / float64(max(a.Count, 1)) }
 	c := w.Counted
 	if !w.Writes {
 		s := stages{whole: w.MeanSeconds, client: w.MeanSeconds - mean(c.Read), queue: mean(c.Read) - mean(c.ReadProcessing), store: mean(c.StoreRead)}
-		s.processing = mean(c.ReadProcessing) - s.store
+		s.processing, s.network = mean(c.ReadProcessing)-s.store, w.RoundTripSeconds
 		return s
 	}
 	s := stages{whole: w.MeanSeconds, client: w.MeanSeconds - mean(c.Write), queue: mean(c.Write) - mean(c.WriteProcessing), store: mean(c.Commit)}
 	s.processing = mean(c.WritePreparing) - mean(c.Submit) // Preparing ends with the call that submits the transaction, which is the store's.
-	s.rest = mean(c.WriteProcessing) - s.processing - s.store
+	s.rest, s.network = mean(c.WriteProcessing)-s.processing-s.store, w.RoundTripSeconds
 	return s
 }
 
@@ -277,15 +282,17 @@ func split(t v1alpha1.OperationTime, rounds []pair) v1alpha1.OperationTime {
 	whole := mean(rounds, func(p pair) float64 { return p.several.whole })
 	writes := t.Operation == v1alpha1.LayeredWrite
 	for _, layer := range parts(writes) {
-		value, bounds, err := shareOfWhole(rounds, layer.of, confidence)
+		l, err := layer.in(rounds, whole)
 		if err != nil {
 			t.Layers, t.Reason = nil, ellipsis.Cut(err.Error(), mostBytesUnchecked)
 			return t
 		}
-		t.Layers = append(t.Layers, v1alpha1.OperationLayer{
-			Code: layer.code, Seconds: figure.Decimal(value * whole),
-			Share: shareOf(value), Low: shareOf(bounds.Low), High: shareOf(bounds.High),
-		})
+		t.Layers = append(t.Layers, l)
+	}
+	if timedNetwork(rounds) {
+		if l, err := networkPart().in(rounds, whole); err == nil {
+			t.Network = &l
+		}
 	}
 	t.Seconds = figure.Decimal(whole)
 	t.Reason = "Three clocks measured the layers of reads, but nothing independent confirms their sum."
@@ -295,6 +302,21 @@ func split(t v1alpha1.OperationTime, rounds []pair) v1alpha1.OperationTime {
 		t.Explained = t.Reason == ""
 	}
 	return t
+}
+
+// timedNetwork reports whether the round trip was timed in all rounds.
+func timedNetwork(rounds []pair) bool {
+	return !slices.ContainsFunc(rounds, func(p pair) bool { return !(p.several.network > 0) })
+}
+
+func networkPart() part { return part{LayerNetwork, func(p pair) float64 { return p.several.network }} }
+
+// in returns the layer in rounds with this mean time of an operation.
+func (l part) in(rounds []pair, whole float64) (v1alpha1.OperationLayer, error) {
+	value, bounds, err := shareOfWhole(rounds, l.of, confidence)
+	return v1alpha1.OperationLayer{
+		Code: l.code, Seconds: figure.Decimal(value * whole), Share: shareOf(value), Low: shareOf(bounds.Low), High: shareOf(bounds.High),
+	}, err
 }
 
 // contradiction says which of the two checks fails; "" if both hold.
