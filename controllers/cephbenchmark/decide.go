@@ -118,7 +118,6 @@ func rules() []rule {
 		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited
 		{Name: "prepareClients", Func: prepareClients},                 // creates the pool, the Jobs and the Secret
 		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the last reports of a run may be in the logs of pods that have ended
-		{Name: "failStandalone", Func: failStandalone},                 // the version before let the client work without a connection to the manager
 		{Name: "failWithJob", Func: failWithJob},                       // the Job or one of its pods has ended too early, or is being deleted
 		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the Job or the pod of the background load has ended, is being deleted, or is gone
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images or quotas delay pods

@@ -312,13 +312,6 @@ func TestDecide(t *testing.T) {
 		"a lost kubelet does not matter while the client answers": {
 			seen: atWork(onLostNode, func(f *facts) { f.tasks = newTasks() }, withTask(task.Measuring, "")), want: reconcile.StepWait, wantReason: v1alpha1.ReasonRunning,
 		},
-		"a client that the version before let work alone": {
-			seen: atWork(func(f *facts) {
-				f.tasks = nil // Its runner accepts no requests.
-				f.job.Annotations = map[string]string{"cephtune.dev/alone-from-run": "1"}
-			}),
-			want: reconcile.StepFail, wantReason: v1alpha1.ReasonClientsUnreachable, wantMessage: "7480",
-		},
 		"a phase is measured": {seen: atWork(withTask(task.Measuring, "")), want: reconcile.StepWait, wantReason: v1alpha1.ReasonRunning},
 		"a phase is measured, and the benchmark suspended": {
 			seen: atWork(withTask(task.Measuring, ""), func(f *facts) { f.benchmark.Spec.Suspend = true }),

@@ -211,7 +211,7 @@ func (r *Reconciler) admit(ctx context.Context, b *v1alpha1.CephBenchmark) (tria
 }
 
 // whyUntrusted returns the value of the field untrusted. A user may have edited the spec or the owner after the
-// execution began. An earlier version of the operator may have begun it, without a trial.
+// execution began. Without a trial in status, the benchmark was no sweep's when it began.
 func (f *facts) whyUntrusted() (string, error) {
 	run := f.benchmark.Status.Trial
 	if owner, found := objectref.SweepOf(f.benchmark); run == nil && found {

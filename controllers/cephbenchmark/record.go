@@ -34,13 +34,7 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 
 // noteJobs records the UIDs of the execution's Jobs, unless the pass has drawn the nonce of other Jobs.
 func (f facts) noteJobs(s *v1alpha1.CephBenchmarkStatus) {
-	if f.memory.clientsJob == "" {
-		return
-	}
-	if s.Clients == nil {
-		s.Clients = &v1alpha1.BenchmarkClients{} // The version before began the execution.
-	}
-	if s.Clients.Nonce != f.recorded().Nonce {
+	if f.memory.clientsJob == "" || s.Clients == nil || s.Clients.Nonce != f.recorded().Nonce {
 		return
 	}
 	s.Clients.JobUID, s.Clients.BackgroundJobUID = f.memory.clientsJob, f.memory.backgroundJob

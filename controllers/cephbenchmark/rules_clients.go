@@ -33,13 +33,6 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// failStandalone ends an execution whose client works without the manager. Only the version of the operator before this one
-// starts such clients. When its pod is terminated, the client removes its data by itself.
-func failStandalone(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClientsUnreachable, "The version of the operator before this one could not reach the client, and let it work alone. "+
-		"This version needs a connection to its clients. "+seen.networkAdvice()+" Then change runID to run again."), clientjob.WorksAlone(seen.job) && !seen.allRunsEnded()
-}
-
 // networkAdvice says which connections of the manager the network must allow, and how to find what denies them.
 func (f facts) networkAdvice() string {
 	return fmt.Sprintf("The manager must reach TCP port %d of the pods with the label %s=%s. Look for a policy that denies it, with "+

@@ -130,7 +130,7 @@ func (f facts) afterAge(least, most time.Duration) time.Duration {
 	return min(max(f.now.Sub(f.benchmark.CreationTimestamp.Time)/10, least), most)
 }
 
-// failUntrusted ends an execution that a user has edited, or that began under an earlier version of the operator.
+// failUntrusted ends an execution that a user has edited.
 func failUntrusted(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonNotAllowed, seen.untrusted), seen.untrusted != ""
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -68,10 +67,8 @@ func (w *world) end(pod *corev1.Pod, phase corev1.PodPhase) {
 // Stories of results in logs, and of networks that keep the manager out.
 func logStories() map[string]story {
 	return map[string]story{
-		"a pod ends without a manager":                        aPodEndsWithoutAManager,
-		"the network keeps the manager out":                   theNetworkKeepsTheManagerOut,
-		"an upgrade finds a client that works alone":          anUpgradeFindsAClientThatWorksAlone,
-		"an upgrade finds a client that was about to do that": anUpgradeFindsAReplacement,
+		"a pod ends without a manager":      aPodEndsWithoutAManager,
+		"the network keeps the manager out": theNetworkKeepsTheManagerOut,
 	}
 }
 
@@ -99,25 +96,6 @@ func theNetworkKeepsTheManagerOut(w *world) {
 	w.untilReason(b, v1alpha1.ReasonClientsUnreachable, "i/o timeout", "TCP port 7480")
 	w.wait(unreachableAfter)
 	w.untilFailed(b, v1alpha1.ReasonClientsUnreachable, "i/o timeout", "TCP port 7480", "kubectl get networkpolicy -n "+w.namespace)
-	w.wantClean()
-}
-
-// The version before let a client that it could not reach work alone. Such a client ends its work when its pod ends.
-func anUpgradeFindsAClientThatWorksAlone(w *world) {
-	w.upgradeOfAClientAlone("cephtune.dev/alone-from-run", "1")
-}
-
-func anUpgradeFindsAReplacement(w *world) {
-	w.upgradeOfAClientAlone("cephtune.dev/unreachable", "true")
-}
-
-func (w *world) upgradeOfAClientAlone(annotation, value string) {
-	w.t.Helper()
-	w.buildWall()
-	b := w.benchmark("b", oneWrite)
-	w.pod()
-	w.upgrade(b, func(job *batchv1.Job) { job.Annotations[annotation] = value })
-	w.untilFailed(b, v1alpha1.ReasonClientsUnreachable, "version of the operator before", "TCP port 7480", "change runID")
 	w.wantClean()
 }
 

@@ -1,18 +1,11 @@
 package cephbenchmark
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,7 +17,6 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
-	"github.com/cephtune/cephtune/internal/signature"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -39,7 +31,6 @@ func restartStories() map[string]story {
 		"while one client measures":            restartedWhileOneClientMeasures,
 		"while two clients are ready":          restartedWhileTwoClientsAreReady,
 		"while two clients measure":            restartedWhileTwoClientsMeasure,
-		"by an upgrade":                        upgradedWhileOneClientMeasures,
 		"between runs":                         restartedBetweenRuns,
 		"while everything is removed":          restartedWhileEverythingIsRemoved,
 		"while measuring, and suspended":       restartedAndSuspended,
@@ -113,62 +104,12 @@ func restartedWhileOneClientMeasures(w *world) {
 	}
 }
 
-func upgradedWhileOneClientMeasures(w *world) {
-	w.spreadOut()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: held})
-	b := w.benchmark("b", oneWrite, confinedTo(1))
-	w.untilTask(0, "r1-write", task.Measuring)
-	w.upgrade(b)
-	w.until(b, "recorded", func() bool { return b.Status.Clients != nil && b.Status.Clients.JobUID != "" })
-	w.kubelet.proceed("r1-")
-	w.untilComplete(b)
-	if states(b) != "Valid" {
-		w.t.Errorf("runs %+v", b.Status.Runs)
-	}
-}
-
-// upgrade restarts the manager as if the version before had created the Job of the clients, with a change.
-func (w *world) upgrade(b *v1alpha1.CephBenchmark, change ...func(*batchv1.Job)) {
-	w.t.Helper()
-	w.stop()
-	job := w.job(b)
-	before := job.DeepCopy()
-	delete(job.Annotations, signature.Annotation)
-	for _, c := range change {
-		c(job)
-	}
-	job.Annotations["cephtune.dev/seal"] = sealOfTheVersionBefore(w.t, b, job)
-	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
-	}
-	w.editStatus(b, unsign)
-	w.start()
-}
-
-// unsign removes what the version before did not write.
+// unsign removes what versions without signatures did not write.
 func unsign(s *v1alpha1.CephBenchmarkStatus) {
 	s.Clients = nil
 	for i := range s.Runs {
 		s.Runs[i].ResultsDigest = ""
 	}
-}
-
-// sealOfTheVersionBefore returns what the version before wrote instead of a signature.
-func sealOfTheVersionBefore(t *testing.T, b *v1alpha1.CephBenchmark, job *batchv1.Job) string {
-	t.Helper()
-	input := maps.Clone(job.Annotations)
-	maps.DeleteFunc(input, func(name, _ string) bool { return name == "cephtune.dev/seal" || name == "cephtune.dev/unreachable" })
-	text, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := signature.Derive(make([]byte, 32), "seal", string(b.UID), string(b.Spec.RunID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write(text)
-	return "v2:" + hex.EncodeToString(mac.Sum(nil))
 }
 
 func restartedWhileTwoClientsAreReady(w *world) {

@@ -48,8 +48,6 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 		return r.restoreOther(ctx, seen, p)
 	case stepPlan:
 		return r.makePlan(ctx, seen)
-	case stepRestartBlock:
-		return seen.beginAgain("BlockRestarted", "is that of an earlier version of the operator.")
 	case reconcile.StepFail:
 		return failed(p.Outcome), nil
 	case stepRestore:

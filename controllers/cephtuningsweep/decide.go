@@ -45,8 +45,6 @@ const (
 	// stepRemoveBenchmarks deletes benchmarks that must not be there during the next run or session, and waits
 	// for their teardown.
 	stepRemoveBenchmarks step = "RemoveBenchmarks"
-	// stepRestartBlock discards the runs of the block.
-	stepRestartBlock step = "RestartBlock"
 	// stepRename gives the benchmark of the next run or session another name.
 	stepRename step = "Rename"
 	// stepKeep proves that the winner's settings have taken effect, and keeps them.
@@ -123,7 +121,6 @@ func rules() []rule {
 		{Name: "removeBenchmarks", Func: removeBenchmarks},           // wait for the teardown of ended sessions, and of a benchmark that does not count any more
 		{Name: "keepWinner", Func: keepWinner},                       // the spec asks to apply the winner
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                 // a run had too little space; without this rule, the fastest configurations, which write most, would drop out
-		{Name: "restartBlock", Func: restartBlock},                   // an earlier version of the operator began the block
 		{Name: "renameBenchmark", Func: renameBenchmark},             // another object has the name of the next benchmark
 		{Name: "enterSession", Func: enterSession},                   // the session has ended, or the loop that switches its settings is gone
 		{Name: "watchSession", Func: watchSession},                   // the session is running

@@ -61,11 +61,11 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen pass) (bool, error) {
 	return !there, err
 }
 
-// beginAgain returns the effect that discards the runs of the block, because its pool cannot be used any more.
-func (f pass) beginAgain(reason, cause string) (effect, error) {
+// beginAgain returns the effect that discards the runs of the block, because its pool no longer exists.
+func (f pass) beginAgain() (effect, error) {
 	result, err := f.interrupted()
-	message := fmt.Sprintf("The scratch pool of block %d %s The block starts again on a new pool.", f.next.Trial.Block, cause)
-	result.Events = append(result.Events, reconcile.Warning(reason, message))
+	message := fmt.Sprintf("The scratch pool of block %d disappeared. Find out what removed it. The block starts again on a new pool.", f.next.Trial.Block)
+	result.Events = append(result.Events, reconcile.Warning(v1alpha1.ReasonScratchPoolGone, message))
 	return result, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -72,18 +73,12 @@ func newRestorer(o Options) *restorer {
 
 // Start implements manager.Runnable. The manager calls Start once this process is the elected leader.
 func (k *restorer) Start(ctx context.Context) error {
-	ticker := time.NewTicker(k.KeepEvery)
-	defer ticker.Stop()
-	for {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		for _, cluster := range k.Settings.Clusters {
 			k.look(ctx, cluster)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	}, k.KeepEvery)
+	return nil
 }
 
 // look checks one cluster, except during the wait after a failed attempt or for a held lock.
@@ -111,12 +106,12 @@ func (k *restorer) look(ctx context.Context, cluster settings.Cluster) {
 
 // failed sets the time of the next attempt. The interval doubles with each failure, up to keepAtMost.
 func (k *kept) failed(every time.Duration, now time.Time) {
-	wait := keepAtMost
+	pause := keepAtMost
 	if k.failures < 10 { // With more failures, the shift could overflow.
-		wait = min(every<<k.failures, keepAtMost)
+		pause = min(every<<k.failures, keepAtMost)
 	}
 	k.failures++
-	k.notBefore = now.Add(wait)
+	k.notBefore = now.Add(pause)
 }
 
 // keep restores the journal of a cluster, if it has been orphaned for orphanedFor and the lock is free.

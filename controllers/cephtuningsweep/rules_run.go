@@ -52,13 +52,6 @@ func failOutOfRoom(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("Run %d, %s: %s", seen.run(), seen.configuration().Name, failureOf(seen.child).Message)), true
 }
 
-// restartBlock discards the runs of a block that an earlier version of the operator measured. That version recorded no
-// trial, and signed neither its benchmarks nor the use of their pool.
-func restartBlock(seen facts) (plan, bool) {
-	return plan{Step: stepRestartBlock, Again: reconcile.AtOnce, Outcome: seen.settling("Starting the block again after an upgrade of the operator.")},
-		seen.sharesPool() && seen.continuesBlock() && seen.sweep.Status.Trial == nil
-}
-
 // renameBenchmark gives the benchmark of the next run another name. An object that has the name by chance, or by
 // intent, is left alone.
 func renameBenchmark(seen facts) (plan, bool) {

@@ -284,7 +284,7 @@ func (r *Reconciler) measure(ctx context.Context, seen pass) (effect, error) {
 	if lost, err := r.poolIsLost(ctx, seen); err != nil {
 		return effect{}, err
 	} else if lost {
-		return seen.beginAgain(v1alpha1.ReasonScratchPoolGone, "disappeared. Find out what removed it.")
+		return seen.beginAgain()
 	}
 	created, _, err := r.createBenchmark(ctx, seen, seen.configuration())
 	return created, err

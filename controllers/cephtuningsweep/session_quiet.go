@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -54,20 +55,13 @@ func quietOf(c ceph.Client, connection ceph.Connection, spec v1alpha1.Quiescence
 
 // run takes samples until ctx ends. It omits samples that fail.
 func (q *quiet) run(ctx context.Context) {
-	next := time.NewTicker(q.every)
-	defer next.Stop()
-	for {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		if sample, err := q.sample(ctx); err == nil {
 			q.mu.Lock()
 			q.samples = append(q.samples, sample)
 			q.mu.Unlock()
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-next.C:
-		}
-	}
+	}, q.every)
 }
 
 func (q *quiet) sample(ctx context.Context) (quiescence.Sample, error) {

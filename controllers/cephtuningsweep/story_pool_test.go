@@ -32,7 +32,6 @@ func poolStories() map[string]story {
 		"a sweep that fails":                           aPoolOfASweepThatFails,
 		"the pool is gone between two runs of a block": thePoolOfABlockIsGone,
 		"the pool goes while a run measures":           thePoolGoesInMidRun,
-		"the operator is upgraded in a block":          anUpgradeInABlock,
 		"a run that fails is repeated on the pool":     aRunFailsOnThePool,
 		"one for each run where a pool is varied":      aPoolForEachRun,
 		"the finalizer is taken off":                   aPoolOfASweepThatIsGone,
@@ -317,21 +316,6 @@ func thePoolOfABlockIsGone(w *world) {
 	w.start()
 	w.awaitAfterCrash(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
 	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "scratch pool of block 1 disappeared")
-	w.wantPools(s)
-	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 2 {
-		w.t.Errorf("runs %v, want the first and its place in the block discarded", validities(s))
-	}
-	w.wantState(before)
-}
-
-func anUpgradeInABlock(w *world) {
-	before := w.state()
-	s := w.inSecondRun()
-	w.stopEarlierVersion(s, w.awaitChild())
-	w.goOn()
-	w.start()
-	w.awaitAfterCrash(s, "complete and at rest", conditionTrue(v1alpha1.ConditionReady))
-	w.awaitEvent("BlockRestarted", "scratch pool of block 1 is that of an earlier version")
 	w.wantPools(s)
 	if trialsThatAre(s, v1alpha1.TrialInterrupted) != 2 {
 		w.t.Errorf("runs %v, want the first and its place in the block discarded", validities(s))

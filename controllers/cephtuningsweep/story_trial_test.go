@@ -26,13 +26,12 @@ const keepsBest = profile + "onCompletion: KeepBest\n"
 // them, but cannot write status.
 func trialStories() map[string]story {
 	return map[string]story{
-		"a forged benchmark with an easier load":        func(w *world) { w.forgesAllRuns(forgedEasier) },
-		"a forged benchmark that copies everything":     func(w *world) { w.forgesAllRuns(forgedCopy) },
-		"the names of the runs are taken before":        namesAreTaken,
-		"whoever takes each name ends the sweep":        eachNameIsTaken,
-		"a benchmark that an earlier version has begun": anUnsignedBenchmark,
-		"another master key in mid-run":                 anotherMasterKey,
-		"an object with a foreign finalizer is left":    aForeignFinalizer,
+		"a forged benchmark with an easier load":     func(w *world) { w.forgesAllRuns(forgedEasier) },
+		"a forged benchmark that copies everything":  func(w *world) { w.forgesAllRuns(forgedCopy) },
+		"the names of the runs are taken before":     namesAreTaken,
+		"whoever takes each name ends the sweep":     eachNameIsTaken,
+		"another master key in mid-run":              anotherMasterKey,
+		"an object with a foreign finalizer is left": aForeignFinalizer,
 	}
 }
 
@@ -274,38 +273,6 @@ func (w *world) inSecondTrial() *v1alpha1.CephTuningSweep {
 		return slices.ContainsFunc(w.children(), func(b v1alpha1.CephBenchmark) bool { return b.UID == s.Status.Trial.UID && b.Status.Trial != nil })
 	})
 	return s
-}
-
-// stopEarlierVersion stops the manager, and changes the sweep and its benchmark as if an earlier version of the operator,
-// which wrote no trial into status, had begun them.
-func (w *world) stopEarlierVersion(s *v1alpha1.CephTuningSweep, old *v1alpha1.CephBenchmark) {
-	w.t.Helper()
-	w.stop()
-	for _, o := range []client.Object{s, old} {
-		if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	s.Status.Trial, old.Status.Trial = nil, nil
-	meta.SetStatusCondition(&old.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNotAllowed})
-	for _, o := range []client.Object{s, old} {
-		if err := w.Status().Update(w.t.Context(), o); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-func anUnsignedBenchmark(w *world) {
-	before := w.state()
-	s := w.inSecondTrial()
-	old := w.awaitChild()
-	w.stopEarlierVersion(s, old)
-	w.goOn()
-	w.start()
-	w.awaitAfterCrash(s, "at rest", conditionTrue(v1alpha1.ConditionReady))
-	w.awaitEvent("NameTaken", old.Name)
-	w.wantForeignUnused(s, old)
-	w.wantState(before)
 }
 
 func anotherMasterKey(w *world) {

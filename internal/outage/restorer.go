@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -58,21 +59,15 @@ type kept struct {
 
 // Start implements manager.Runnable. The manager calls Start when it becomes the leader.
 func (k *Restorer) Start(ctx context.Context) error {
-	ticker := time.NewTicker(k.Every)
-	defer ticker.Stop()
 	k.kept = map[string]*kept{}
-	for {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		for _, cluster := range k.Clusters {
 			if err := k.keep(ctx, cluster); err != nil && ctx.Err() == nil {
 				logf.FromContext(ctx).Error(err, "Cannot check for OSDs that were left down, or cannot bring them back", "cluster", cluster.Namespace+"/"+cluster.Name)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	}, k.Every)
+	return nil
 }
 
 // keep checks one cluster, and brings its OSDs back if they are orphaned.

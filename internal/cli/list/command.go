@@ -161,9 +161,7 @@ func (o *options) page(ctx context.Context, c client.Client, kind object.Kind, w
 		if err := c.List(ctx, table, where...); err != nil {
 			return nil, "", err
 		}
-		if some, complete := outlines(kind, table); complete {
-			return some, table.Continue, nil
-		}
+		return outlines(kind, table), table.Continue, nil
 	}
 	list := kind.NewList()
 	if err := c.List(ctx, list, where...); err != nil {

@@ -1,7 +1,6 @@
 package list
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
@@ -62,21 +60,6 @@ func TestGolden(t *testing.T) {
 			clitest.Golden(t, name, "$ list "+line+"\n"+clitest.Execute(t, cmd, line, "").String(), *update)
 		})
 	}
-}
-
-// TestCRDsOfAnEarlierVersion checks that the list is the same if the API server's table lacks a column.
-func TestCRDsOfAnEarlierVersion(t *testing.T) {
-	c := interceptor.NewClient(clitest.Holding(t, objects(t)...), interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			err := c.List(ctx, list, options...)
-			if table, ok := list.(*kube.Table); ok {
-				table.ColumnDefinitions = table.ColumnDefinitions[:3]
-			}
-			return err
-		},
-	})
-	cmd := NewCommand(clitest.Connecting(c), func() time.Time { return clitest.Morning(90) })
-	clitest.Golden(t, "all namespaces", "$ list -A\n"+clitest.Execute(t, cmd, "-A", "").String(), false)
 }
 
 // TestAnAPIServer compares the list of an API server with that of the fake cluster of the golden files.

@@ -11,18 +11,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// columnNamespace is the column of the CRDs with the namespace of the Ceph cluster. It came last, together with Restored.
-const columnNamespace = "Cluster namespace"
-
-// outlines returns the objects of a table with only what the list shows. It returns false if the CRDs are of an earlier version
-// without all columns.
-func outlines(kind object.Kind, table *kube.Table) (all []client.Object, complete bool) {
+// outlines returns the objects of a table with only what the list shows.
+func outlines(kind object.Kind, table *kube.Table) (all []client.Object) {
 	columns := map[string]int{}
 	for i, column := range table.ColumnDefinitions {
 		columns[column.Name] = i
-	}
-	if _, complete = columns[columnNamespace]; !complete {
-		return nil, false
 	}
 	for _, row := range table.Rows {
 		all = append(all, outline(kind, row, func(column string) string {
@@ -33,7 +26,7 @@ func outlines(kind object.Kind, table *kube.Table) (all []client.Object, complet
 			return "" // Benchmarks have fewer columns than sweeps.
 		}))
 	}
-	return all, true
+	return all
 }
 
 func outline(kind object.Kind, row kube.Row, cell func(column string) string) client.Object {
@@ -41,7 +34,7 @@ func outline(kind object.Kind, row kube.Row, cell func(column string) string) cl
 	metadata := metav1.ObjectMeta{
 		Name: known.Name, Namespace: known.Namespace, CreationTimestamp: known.CreationTimestamp, DeletionTimestamp: known.DeletionTimestamp, OwnerReferences: known.OwnerReferences,
 	}
-	cluster := v1alpha1.ClusterReference{Namespace: cell(columnNamespace), Name: cell("Cluster")}
+	cluster := v1alpha1.ClusterReference{Namespace: cell("Cluster namespace"), Name: cell("Cluster")}
 	progress := &v1alpha1.Progress{Summary: cell("Result")}
 	var schedule *v1alpha1.ScheduleStatus
 	if due, err := time.Parse(time.RFC3339, cell("Next")); err == nil {

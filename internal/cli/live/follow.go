@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -59,16 +60,7 @@ func New(pods client.Reader, logs Logs) *Follower {
 func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func(Subject, Figure)) {
 	s := &session{Follower: f, clients: map[string]*follower{}}
 	defer s.drop()
-	ticker := time.NewTicker(f.Every)
-	defer ticker.Stop()
-	for {
-		s.turn(ctx, subject(), tell)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) { s.turn(ctx, subject(), tell) }, f.Every)
 }
 
 // session holds the benchmark and the logs that are followed at present.

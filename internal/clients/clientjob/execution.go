@@ -40,11 +40,8 @@ func (s Execution) ID() string { return string(s.UID) + "/" + string(s.RunID) }
 // Key returns the secret that the manager shares with the execution's runners. The secret is derived from
 // the manager's, so a restarted manager need not read a Secret in a benchmark's namespace. Another name of the role would make another key,
 // and the runners of an earlier version would refuse it.
-func (s Execution) Key(master []byte) ([]byte, error) { return s.derive(master, "session") }
-
-// derive returns the execution's key for one role.
-func (s Execution) derive(master []byte, role string) ([]byte, error) {
-	return signature.Derive(master, role, string(s.UID), string(s.RunID))
+func (s Execution) Key(master []byte) ([]byte, error) {
+	return signature.Derive(master, "session", string(s.UID), string(s.RunID))
 }
 
 // Background returns the execution of the background load, whose Job needs another name. The name of s

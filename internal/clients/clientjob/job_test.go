@@ -121,16 +121,14 @@ func TestKeysDoNotFollowFromNames(t *testing.T) {
 		"one": {Name: "cephtune-0123456789", UID: "u", RunID: "1"}, "another run": {Name: "cephtune-0123456789", UID: "u", RunID: "2"},
 		"another benchmark": {Name: "cephtune-0123456789", UID: "v", RunID: "1"},
 	} {
-		for _, role := range []string{"session", "seal"} {
-			key, err := s.derive(master, role)
-			if err != nil || len(key) != runner.KeyBytes {
-				t.Fatalf("%d bytes, %v", len(key), err)
-			}
-			if other, ok := known[string(key)]; ok {
-				t.Errorf("%s of %s has the key of %s", role, name, other)
-			}
-			known[string(key)] = role + " of " + name
+		key, err := s.Key(master)
+		if err != nil || len(key) != runner.KeyBytes {
+			t.Fatalf("%d bytes, %v", len(key), err)
 		}
+		if other, ok := known[string(key)]; ok {
+			t.Errorf("%s has the key of %s", name, other)
+		}
+		known[string(key)] = name
 	}
 }
 

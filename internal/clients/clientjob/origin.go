@@ -1,14 +1,9 @@
 package clientjob
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -26,22 +21,6 @@ const (
 	// commas. A restarted manager reads them.
 	AnnotationOSDs = "cephtune.dev/osds"
 )
-
-// The version of the operator before this one let a client that it could not reach work alone. annotationAlone marks
-// the Job of such a client, and annotationUnreachable a Job that the client was about to replace.
-const (
-	annotationAlone       = "cephtune.dev/alone-from-run"
-	annotationUnreachable = "cephtune.dev/unreachable"
-)
-
-// WorksAlone reports whether the version of the operator before this one let the client of a Job work alone, or was about
-// to do that. job may be nil.
-func WorksAlone(job *batchv1.Job) bool {
-	return job != nil && (job.Annotations[annotationAlone] != "" || job.Annotations[annotationUnreachable] != "")
-}
-
-// annotationSeal has the signature of a Job that the version of the operator before this one made.
-const annotationSeal = "cephtune.dev/seal"
 
 // These are the purposes of signatures.
 const (
@@ -79,22 +58,14 @@ func (m Maker) Origin(b *v1alpha1.CephBenchmark, s Execution, job *batchv1.Job, 
 	if err != nil {
 		return Origin{}, err
 	}
-	changed := Mismatch(fmt.Sprintf("Job %s was changed, and not by the operator: its signature does not match.", job.Name))
-	earlier := nonceOf(b) == ""
 	switch {
 	case job.UID == made && genuine:
 		return Origin{Ours: true}, nil
 	case job.UID == made:
-		return Origin{Ours: true, Mismatch: changed}, nil
+		return Origin{Ours: true, Mismatch: Mismatch(fmt.Sprintf("Job %s was changed, and not by the operator: its signature does not match.", job.Name))}, nil
 	case made != "":
 		return Origin{Mismatch: Mismatch(fmt.Sprintf("Job %s was replaced, and not by the operator. Remove the Job, and change runID to run again.", job.Name))}, nil
-	case earlier && metav1.IsControlledBy(job, b):
-		// The version before recorded no UID. Its Jobs belong to their benchmark.
-		if genuine {
-			changed = Match
-		}
-		return Origin{Ours: true, Mismatch: changed}, nil
-	case genuine && !earlier:
+	case genuine:
 		return Origin{Ours: true, Unrecorded: true}, nil
 	}
 	return Origin{Mismatch: foreign(job)}, nil
@@ -102,10 +73,7 @@ func (m Maker) Origin(b *v1alpha1.CephBenchmark, s Execution, job *batchv1.Job, 
 
 // BackgroundOrigin says who made the Job of the background load, as [Maker.Origin] does for the clients.
 func (m Maker) BackgroundOrigin(b *v1alpha1.CephBenchmark, clients, job *batchv1.Job, made types.UID) (Origin, error) {
-	switch {
-	case job.UID == made:
-		return Origin{Ours: true}, nil
-	case made == "" && nonceOf(b) == "" && metav1.IsControlledBy(job, clients): // The version before signed no such Job.
+	if job.UID == made {
 		return Origin{Ours: true}, nil
 	}
 	genuine, err := backgroundStatement(b, clients, job).Verify(m.MasterKey, job.Annotations[signature.Annotation])
@@ -119,7 +87,7 @@ func foreign(job *batchv1.Job) Mismatch {
 	return Mismatch(fmt.Sprintf("Job %s has the name that this benchmark needs, but is not the operator's. Remove the Job, and change runID to run again.", job.Name))
 }
 
-// nonceOf returns the nonce in status; "" if the version before began the execution.
+// nonceOf returns the nonce in status; "" before it is recorded.
 func nonceOf(b *v1alpha1.CephBenchmark) string {
 	if b.Status.Clients == nil {
 		return ""
@@ -129,9 +97,6 @@ func nonceOf(b *v1alpha1.CephBenchmark) string {
 
 // signed reports whether the annotations of a Job are those that the manager wrote.
 func (m Maker) signed(b *v1alpha1.CephBenchmark, s Execution, job *batchv1.Job) (bool, error) {
-	if nonceOf(b) == "" {
-		return s.sealedBefore(m.MasterKey, job)
-	}
 	statement, err := clientsStatement(b, s, job)
 	if err != nil {
 		return false, err
@@ -157,30 +122,13 @@ func backgroundStatement(b *v1alpha1.CephBenchmark, clients, job *batchv1.Job) s
 	}
 }
 
-// input returns the annotations that store the input of an execution. annotationUnreachable is not among them:
-// the version before set it later, and a user who can forge it can delete the Job as well.
+// input returns the annotations that store the input of an execution.
 func input(job *batchv1.Job) map[string]string {
 	values := map[string]string{} // A missing annotation differs from an empty one.
-	for _, name := range []string{AnnotationSpec, AnnotationDataset, annotationAlone, AnnotationRoom, AnnotationOSDs} {
+	for _, name := range []string{AnnotationSpec, AnnotationDataset, AnnotationRoom, AnnotationOSDs} {
 		if text, exists := job.Annotations[name]; exists {
 			values[name] = text
 		}
 	}
 	return values
-}
-
-// sealedBefore reports whether the version before this one wrote the annotations of a Job, which an upgrade
-// finds in the cluster.
-func (s Execution) sealedBefore(master []byte, job *batchv1.Job) (bool, error) {
-	key, err := s.derive(master, "seal")
-	if err != nil {
-		return false, err
-	}
-	text, err := json.Marshal(input(job))
-	if err != nil {
-		return false, fmt.Errorf("encode the input of Job %s: %w", job.Name, err)
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write(text)
-	return hmac.Equal([]byte("v2:"+hex.EncodeToString(mac.Sum(nil))), []byte(job.Annotations[annotationSeal])), nil
 }

@@ -1,7 +1,6 @@
 package clientjob
 
 import (
-	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/signature"
 )
 
 const (
@@ -45,13 +43,11 @@ func TestOriginOfAJob(t *testing.T) {
 		want string
 	}{
 		"recorded":                           {made: "made", want: ours},
-		"marked later":                       {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[annotationUnreachable] = "true" }, "made", ours},
 		"another spec":                       {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationSpec] = "{ }" }, "made", changed},
 		"another dataset":                    {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationDataset] = "8" }, "made", changed},
 		"more room":                          {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationRoom] = "9" }, "made", changed},
 		"other OSDs":                         {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[AnnotationOSDs] = "3" }, "made", changed},
 		"no OSDs":                            {func(_ *Maker, _ *Spec, job *batchv1.Job) { delete(job.Annotations, AnnotationOSDs) }, "made", changed},
-		"alone":                              {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.Annotations[annotationAlone] = "" }, "made", changed},
 		"a new master key":                   {func(m *Maker, _ *Spec, _ *batchv1.Job) { m.MasterKey = make([]byte, 32) }, "made", changed},
 		"a copy, after the UID was recorded": {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.UID = "copy" }, "made", replaced},
 		"a copy, before":                     {func(_ *Maker, _ *Spec, job *batchv1.Job) { job.UID = "copy" }, "", unrecorded},
@@ -80,31 +76,6 @@ func TestOriginOfAJob(t *testing.T) {
 	}
 }
 
-// The version before signed the annotation of a client that worked alone.
-func TestAClientOfTheVersionBeforeThatWorksAlone(t *testing.T) {
-	m, j := makerOf(t), specOf()
-	job, err := m.MakeJob(t.Context(), j, Input{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if WorksAlone(nil) || WorksAlone(job) {
-		t.Error("a client of this version works alone")
-	}
-	job.UID, job.Annotations[annotationAlone] = "made", "1"
-	statement, err := clientsStatement(j.Benchmark, j.Execution, job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if job.Annotations[signature.Annotation], err = statement.Sign(m.MasterKey); err != nil {
-		t.Fatal(err)
-	}
-	got, err := m.Origin(j.Benchmark, j.Execution, job, "made")
-	wantOrigin(t, got, err, ours)
-	if !WorksAlone(job) {
-		t.Error("the client does not work alone")
-	}
-}
-
 func TestOriginOfTheBackgroundJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(m *Maker, j *Spec, clients, job *batchv1.Job)
@@ -117,7 +88,6 @@ func TestOriginOfTheBackgroundJob(t *testing.T) {
 		"not recorded":           {want: unrecorded},
 		"beside other clients":   {func(_ *Maker, _ *Spec, clients, _ *batchv1.Job) { clients.UID = "others" }, "", notOurs},
 		"unsigned":               {func(_ *Maker, _ *Spec, _, job *batchv1.Job) { job.Annotations = nil }, "", notOurs},
-		"of the version before":  {func(_ *Maker, j *Spec, _, job *batchv1.Job) { j.Benchmark.Status.Clients, job.Annotations = nil, nil }, "", ours},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, j := makerOf(t), specOf()
@@ -137,44 +107,4 @@ func TestOriginOfTheBackgroundJob(t *testing.T) {
 			wantOrigin(t, got, err, c.want)
 		})
 	}
-}
-
-// An upgrade finds Jobs of the version before in the cluster. That version computed this seal and this key.
-func TestAJobOfTheVersionBefore(t *testing.T) {
-	m, j := makerOf(t), specOf()
-	m.MasterKey, j.Benchmark.Status.Clients = make([]byte, 32), nil
-	made := func() *batchv1.Job {
-		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "bench", Name: j.Execution.Name, UID: "made",
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j.Benchmark, v1alpha1.GroupVersion.WithKind("CephBenchmark"))},
-			Annotations: map[string]string{
-				AnnotationSpec: "{}", AnnotationDataset: "7", AnnotationRoom: "8", AnnotationOSDs: "1,2",
-				annotationSeal: "v2:5c8fd7eb8fbc5f1b4b7065d48729885f67fce0b085795468f7778a1c45fcf4a3",
-			},
-		}}
-	}
-	key, err := j.Execution.Key(m.MasterKey)
-	if got := hex.EncodeToString(key); err != nil || got != "c80b2d65f546c1b4fba0142b2ed53637f488f4c8a49fa49921196f7fc7af4eec" {
-		t.Errorf("the key of its runners is %s, %v", got, err)
-	}
-	for name, c := range map[string]struct {
-		edit func(*batchv1.Job)
-		made types.UID
-		want string
-	}{
-		"as it was made":            {func(*batchv1.Job) {}, "", ours},
-		"changed":                   {func(job *batchv1.Job) { job.Annotations[AnnotationDataset] = "8" }, "", changed},
-		"of another owner":          {func(job *batchv1.Job) { job.OwnerReferences = nil }, "", notOurs},
-		"replaced after an upgrade": {func(job *batchv1.Job) { job.UID = "copy" }, "made", replaced},
-	} {
-		t.Run(name, func(t *testing.T) {
-			job := made()
-			c.edit(job)
-			got, err := m.Origin(j.Benchmark, j.Execution, job, c.made)
-			wantOrigin(t, got, err, c.want)
-		})
-	}
-	j.Benchmark.Status.Clients = &v1alpha1.BenchmarkClients{Nonce: "n"}
-	got, err := m.Origin(j.Benchmark, j.Execution, made(), "")
-	wantOrigin(t, got, err, notOurs) // In an execution of this version, such a Job is a copy from an earlier execution.
 }

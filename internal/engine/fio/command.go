@@ -169,7 +169,7 @@ func (f *phase) globalOptions(p place.Place, run load.Run, clones []clone) []str
 		// fio reports the percentiles of the total latency, which includes submission.
 		"--lat_percentiles=1", "--clat_percentiles=0")
 	argv = append(argv,
-		"--write_bw_log="+run.ID, "--write_iops_log="+run.ID, "--write_lat_log="+run.ID, "--log_avg_msec=1000", "--per_job_logs=1")
+		"--write_bw_log="+run.ID, "--write_iops_log="+run.ID, "--write_lat_log="+run.ID, "--log_avg_msec="+strconv.Itoa(courseWindow), "--per_job_logs=1")
 	argv = append(argv, clones[0].data.EngineOptions()...)
 	for _, option := range []struct {
 		name  string

@@ -12,17 +12,16 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// courseWindow is the length of a window (log_avg_msec), in milliseconds, in the windowed logs that
-// attachLogs reads. ParseLog must not use the shortest window of a log instead: the last window of a run is
-// often only a few milliseconds long. All other windows would then seem to begin with a stall.
+// courseWindow is the length of a window of a log (log_avg_msec), in milliseconds. ParseLog must not use the
+// shortest window of a log instead: the last window of a run is often only a few milliseconds long. All other
+// windows would then seem to begin with a stall.
 const courseWindow = 1000
 
 // maxLogs is the largest number of logs of a run: three kinds for each of 1024 jobs.
 const maxLogs = 3 * 1024
 
 // attachLogs adds the time series of a run to its result, from the bandwidth, operations and latency logs of
-// all jobs. The logs are in dir. Their names begin with prefix, which may contain a subfolder. A log has a
-// line either for each second and direction, or for each operation.
+// all jobs. The logs are in dir. Their names begin with prefix, which may contain a subfolder.
 //
 // If a log cannot be read, attachLogs discards all logs of that kind and adds a warning to the result. A sum
 // without one job would look like the sum of all jobs. fio often omits the last second of bandwidth and
@@ -86,7 +85,7 @@ func courseLogs(dir fs.FS, prefix string) ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		kind, isLog := KindOfLog(entry.Name())
-		if isLog && slices.Contains([]LogKind{BandwidthLog, OperationsLog, LatencyLog}, kind) && strings.HasPrefix(entry.Name(), base+"_"+string(kind)) {
+		if isLog && strings.HasPrefix(entry.Name(), base+"_"+string(kind)) {
 			names = append(names, path.Join(folder, entry.Name()))
 		}
 	}
@@ -105,5 +104,5 @@ func readLog(dir fs.FS, name string, kind LogKind) (log *Log, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return ParseLog(file, kind, LogOptions{WindowMilliseconds: courseWindow})
+	return ParseLog(file, kind)
 }

@@ -1,6 +1,6 @@
 // Package fio makes the command lines of phases that run fio, and reads the output of fio 2 and 3. It reads JSON,
-// JSON+, the plain output ("normal"), and the logs of --write_bw_log, --write_iops_log, --write_lat_log and
-// --write_hist_log. The parsers follow fio's HOWTO, stat.c and iolog.c.
+// JSON+, the plain output ("normal"), and the logs of --write_bw_log, --write_iops_log and --write_lat_log with
+// windows of a second. The parsers follow fio's HOWTO, stat.c and iolog.c.
 //
 // Runs should request JSON+, because only this report has histograms. Combining the percentiles of several
 // clients needs histograms.

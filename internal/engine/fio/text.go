@@ -34,12 +34,7 @@ func textParts(r io.Reader, options parse.Options) ([]parse.Part, error) {
 		openGroups: map[int]bool{},
 		servers:    map[string]bool{},
 	}
-	for p.lines.Next() {
-		if err := p.line(p.lines.Bytes()); err != nil {
-			return nil, p.lines.Explain(err)
-		}
-	}
-	if err := p.lines.Err(); err != nil {
+	if err := p.lines.Each(p.line); err != nil {
 		return nil, err
 	}
 	return p.parts(options)

@@ -50,6 +50,16 @@ func (l *Lines) Next() bool {
 	return true
 }
 
+// Each passes each line to a function, and returns its first error as Explain does, or that of Err.
+func (l *Lines) Each(read func(line []byte) error) error {
+	for l.Next() {
+		if err := read(l.Bytes()); err != nil {
+			return l.Explain(err)
+		}
+	}
+	return l.Err()
+}
+
 // unusual handles a line that is longer than the reader's buffer, or that does not end with a newline. It
 // returns nil if no line is left, or if the line is too long.
 func (l *Lines) unusual(line []byte, err error) []byte {

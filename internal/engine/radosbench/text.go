@@ -16,12 +16,7 @@ import (
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
 	p.fault = func(want string, _ []byte) error { return p.unexpected(want) }
-	for p.lines.Next() {
-		if err := p.line(withoutTimestamp(p.lines.Bytes())); err != nil {
-			return nil, p.lines.Explain(err)
-		}
-	}
-	if err := p.lines.Err(); err != nil {
+	if err := p.lines.Each(func(line []byte) error { return p.line(withoutTimestamp(line)) }); err != nil {
 		return nil, err
 	}
 	return p.result(options, p.lines.Number())

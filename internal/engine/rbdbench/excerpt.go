@@ -20,14 +20,13 @@ func splitExcerpt(text []byte) []int {
 // excerptParts reads the last line of a run. Its bytes per second are too coarse if they have a unit.
 func excerptParts(r io.Reader, _ parse.Options) ([]parse.Part, error) {
 	p := &parser{lines: parse.NewLines(r)}
-	for p.lines.Next() {
-		if rest, ok := bytes.CutPrefix(bytes.TrimSpace(p.lines.Bytes()), []byte("elapsed:")); ok {
-			if err := p.elapsedLine(rest); err != nil {
-				return nil, p.lines.Explain(err)
-			}
+	err := p.lines.Each(func(line []byte) error {
+		if rest, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("elapsed:")); ok {
+			return p.elapsedLine(rest)
 		}
-	}
-	if err := p.lines.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	if p.total == nil || p.total.operations == 0 {

@@ -54,12 +54,7 @@ const oldHead = "bench-write "
 // and writes, so such a run has no series.
 func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &parser{lines: parse.NewLines(r)}
-	for p.lines.Next() {
-		if err := p.line(p.lines.Bytes()); err != nil {
-			return nil, p.lines.Explain(err)
-		}
-	}
-	if err := p.lines.Err(); err != nil {
+	if err := p.lines.Each(p.line); err != nil {
 		return nil, err
 	}
 	return p.result(options)
