@@ -597,11 +597,13 @@ const (
 type Interleaved struct {
 	// sessions is the largest number of valid sessions of long windows. In each of them, the baseline and one
 	// configuration stay applied for longWindow each. If several configurations are compared, a session of
-	// short windows comes first, and selects that configuration. The sweep ends earlier if the first three or
-	// more sessions decide. See status.scope for what the verdict speaks for. One session is the quick mode: a
-	// session of short windows, whose verdict has the scope Windows. The quick mode checks the windows after 8,
-	// 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on every configuration, at one that
-	// shows the winner, or after `pairs`. A configuration on which a check has decided has no further windows.
+	// short windows comes first, and selects that configuration. If configurations are targets that stand at
+	// once, such as pools with different pg_num, each session has fresh ones, and compares all of them in short
+	// windows. The sweep ends earlier if the first three or more sessions decide. See status.scope for what the
+	// verdict speaks for. One session is the quick mode: a session of short windows, whose verdict has the scope
+	// Windows. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at the first check
+	// that decides on every configuration, at one that shows the winner, or after `pairs`. A configuration on
+	// which a check has decided has no further windows.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
@@ -610,11 +612,11 @@ type Interleaved struct {
 
 	// pairs is how many pairs of short windows a session has for each configuration. One window of each pair
 	// has the baseline's settings, and the other has those of the configuration. Several configurations share
-	// the windows of the baseline. If unset, pairs is 8. In the quick mode (one session), pairs is the
-	// largest number of pairs: 8, 12, 18, 28, 40 or 60. If unset in the quick mode, pairs is the largest of
-	// these numbers that the budget allows. A smaller number allows fewer checks, so each check may decide at a
-	// weaker level of evidence. But fewer pairs prove only larger effects. With three or more sessions, a single
-	// configuration has no short windows.
+	// the windows of the baseline. If unset, pairs is 8, or 4 in several sessions of standing targets. In the
+	// quick mode (one session), pairs is the largest number of pairs: 8, 12, 18, 28, 40 or 60. If unset in the
+	// quick mode, pairs is the largest of these numbers that the budget allows. A smaller number allows fewer
+	// checks, so each check may decide at a weaker level of evidence. But fewer pairs prove only larger effects.
+	// With three or more sessions, a single configuration has no short windows, unless it is a standing target.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60

@@ -401,7 +401,8 @@ const (
 	// ScopePool means that the verdict holds for this pool, in this hour. Each setting stayed applied for a
 	// long window, or for a whole run.
 	ScopePool SweepScope = "Pool"
-	// ScopePools means the same for three or more pools that were created one after the other, in this hour.
+	// ScopePools means the same for three or more pools that were created one after the other, in this hour. If
+	// pools with different options stood at once, windows were short, as in the scope Windows.
 	ScopePools SweepScope = "Pools"
 	// ScopeCluster means that the same was measured on three or more days. Between the days, settings were
 	// restored, and the lock was free.

@@ -16,6 +16,7 @@ import (
 func sessionTargetStories() map[string]story {
 	return map[string]story{
 		"pools of several values are compared":   comparedPools,
+		"each session draws fresh pools":         drawnPools,
 		"killed while several pools stand":       killedWhilePoolsStand,
 		"one of several pools is replaced":       replacedPool,
 		"several pools do not fit":               poolsThatDoNotFit,
@@ -103,6 +104,21 @@ func comparedPools(w *world) {
 	if windows[1] == windows[2] || max(windows[1], windows[2]) != windows[0] || min(windows[1], windows[2]) < 8 {
 		w.t.Errorf("%v windows: want the candidate that is decided first to leave", windows)
 	}
+}
+
+// drawnPools has the default number of sessions. The verdict is about the pools of three of them.
+func drawnPools(w *world) {
+	before := w.state()
+	w.withPools()
+	s := w.create("pools", strings.Replace(poolsSpec, "interleaved: {sessions: 1}", "design: Interleaved", 1))
+	w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
+	w.setScratchPools(0, 0) // The benchmark has removed them.
+	w.wantState(before)
+	if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || p.Sessions != 6 || p.Pairs != 4 || s.Status.Scope != v1alpha1.ScopePools || w.sessions(s).Valid != 3 ||
+		!strings.Contains(s.Status.Summary, "16: 70 % slower") || !strings.Contains(s.Status.Summary, "on 3 pools of each value, in this hour, in switched windows") {
+		w.t.Errorf("plan %+v, verdict %s, %s, sessions %q: %s", p, s.Status.Verdict, s.Status.Scope, validities(s), s.Status.Summary)
+	}
+	w.wantReplayed(s, 3)
 }
 
 func killedWhilePoolsStand(w *world) {

@@ -20,7 +20,7 @@ func ScopeOf(s *v1alpha1.CephTuningSweep) string {
 	case v1alpha1.ScopeCluster:
 		return "this cluster, on several days"
 	default:
-		return strings.TrimPrefix(sweepspec.ScopeNote(&s.Spec, s.Status.Scope), "on ")
+		return strings.TrimPrefix(sweepspec.ScopeNote(&s.Spec, s.Status.Plan, s.Status.Scope), "on ")
 	}
 }
 

@@ -112,7 +112,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, ledger []Entry, c *sweep.Concl
 		sentence = cmp.Or(saturated.sentence(c.Best, out.Configurations[c.Best]), sentence)
 	}
 	line := recommendation{spec: spec, configurations: planner.Configurations(), rows: out.Configurations, leader: c.Best, winner: c.Winner, scope: out.Scope}
-	err = out.advise(line, sentence, fmt.Sprintf(" Measured %s.", ScopeNote(spec, out.Scope)), notesOf(ledger, out.Configurations), pools)
+	err = out.advise(line, sentence, fmt.Sprintf(" Measured %s.", ScopeNote(spec, nil, out.Scope)), notesOf(ledger, out.Configurations), pools)
 	return out, err
 }
 
@@ -123,7 +123,7 @@ func (o *Outcome) advise(line recommendation, sentence, measured, notes string, 
 	if line.winner > 0 {
 		notes = measured + notKept(line.spec, o.Scope) + notes + withoutPatch(line.spec)
 		if HasPatch(line.spec, o.Scope) {
-			o.Patches, err = Patches(line.spec, line.configurations[line.winner].Values, pools, o.Scope)
+			o.Patches, err = Patches(line.spec, line.configurations[line.winner].Values, pools, ScopeNote(line.spec, line.plan, o.Scope))
 		}
 	}
 	o.Summary = summaryOf(line, sentence, notes)

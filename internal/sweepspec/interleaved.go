@@ -71,6 +71,10 @@ func Aims(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return kindOf(p).aims(spec) })
 }
 
+// Draws reports whether each of several sessions compares all configurations in short windows, with fresh targets: how CRUSH
+// places a pool is a draw, which more windows on the same pool would not average.
+func Draws(spec *Spec, plan *v1alpha1.SweepPlan) bool { return plan.Sessions > 1 && Aims(spec) }
+
 // notStanding says why the scratch pools of all configurations cannot stand at once, or cannot be loaded in turn; "" if they
 // can.
 func (k anyKind) notStanding(spec *Spec, facts Facts) string {

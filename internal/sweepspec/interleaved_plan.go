@@ -3,6 +3,7 @@ package sweepspec
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -32,6 +33,9 @@ const (
 	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a fraction of
 	// the baseline.
 	assumedSessionNoise = 0.02
+	// drawPairs is the default number of pairs of windows in each of several sessions with fresh targets. With three candidates, a
+	// session then takes 5 minutes.
+	drawPairs = 4
 )
 
 // design writes the design into the plan. Auto becomes Interleaved unless notInterleaved or NotAutomatic
@@ -152,7 +156,11 @@ func (e *estimator) fixWindows(plan *v1alpha1.SweepPlan) {
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}
-	if plan.Sessions > 1 && plan.Configurations == 1 { // There are no short windows.
+	draws := Draws(e.spec, plan)
+	if draws && plan.Pairs == 0 {
+		plan.Pairs = drawPairs
+	}
+	if plan.Sessions > 1 && plan.Configurations == 1 && !draws { // There are no short windows.
 		plan.Pairs, plan.Window = 1, &metav1.Duration{Duration: longWindowOf(e.spec)}
 	}
 }
@@ -203,7 +211,7 @@ func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int
 // the refusals that follow from the budget.
 func describeSessions(e *estimator, plan *v1alpha1.SweepPlan, _ *sweep.Planner, fixed sweep.Settings) error {
 	least := min(plan.Sessions, switchback.LeastSessions)
-	plan.MaximumRuns = int32(plannedSessions(plan)) //nolint:gosec // At most 13.
+	plan.MaximumRuns = int32(plannedSessions(e.spec, plan)) //nolint:gosec // At most 13.
 	plan.MinimumRuns = plan.MaximumRuns - plan.Sessions + least
 	s := &Sessions{spec: e.spec, plan: plan, leader: 1}
 	smallest, most := sessionsCost(s, least), sessionsCost(s, plan.Sessions)
@@ -217,7 +225,11 @@ func describeSessions(e *estimator, plan *v1alpha1.SweepPlan, _ *sweep.Planner, 
 	if err != nil {
 		return err
 	}
-	ratio, err := q.SmallestProvable(AssumedNoise, assumedSessionNoise, int(plan.Pairs))
+	between := assumedSessionNoise
+	if s.Draws() { // Fresh targets differ as much as runs do, which have fresh targets, too.
+		between = AssumedNoise * math.Sqrt2
+	}
+	ratio, err := q.SmallestProvable(AssumedNoise, between, int(plan.Pairs))
 	if err != nil {
 		return err
 	}
@@ -236,7 +248,7 @@ func describeSessions(e *estimator, plan *v1alpha1.SweepPlan, _ *sweep.Planner, 
 func (s *Sessions) isKept() bool {
 	planned := []int{1} // the candidates of long windows
 	switch {
-	case s.Quick():
+	case s.Quick(), s.Draws():
 		planned = []int{0}
 	case s.plan.Configurations > 1:
 		planned = []int{0, 1}
@@ -250,8 +262,8 @@ func (s *Sessions) isKept() bool {
 }
 
 // plannedSessions returns the largest number of valid sessions, of short and of long windows.
-func plannedSessions(plan *v1alpha1.SweepPlan) int {
-	if plan.Sessions > 1 && plan.Configurations > 1 {
+func plannedSessions(spec *Spec, plan *v1alpha1.SweepPlan) int {
+	if plan.Sessions > 1 && plan.Configurations > 1 && !Draws(spec, plan) {
 		return int(plan.Sessions) + 1
 	}
 	return int(plan.Sessions)
@@ -268,7 +280,7 @@ func sessionsCost(s *Sessions, sessions int32) sweep.Cost {
 		add(1, expectedOf(s.plan))
 		return all
 	}
-	if s.plan.Configurations > 1 {
+	if s.plan.Configurations > 1 && !s.Draws() {
 		add(1, expectedOf(s.plan))
 	}
 	add(sessions, s.costOfNext(s.leader))

@@ -97,7 +97,7 @@ func wordsOfSessions(spec *Spec, plan *v1alpha1.SweepPlan) Words {
 		words.Trials = trialsPlanned(plan) + ", with its own pools each"
 	}
 	if plan.Sessions == 1 {
-		words.Trials = "1 of short windows, so the verdict holds for " + strings.TrimPrefix(ScopeNote(spec, v1alpha1.ScopeWindows), "on ")
+		words.Trials = "1 of short windows, so the verdict holds for " + strings.TrimPrefix(ScopeNote(spec, plan, v1alpha1.ScopeWindows), "on ")
 	}
 	return words
 }
@@ -126,7 +126,8 @@ const windowsMethod = `%[2]ss were switched while one load ran. With scratch poo
 	`short windows, windows of the baseline and of each candidate follow each other in random order, balanced within blocks. ` +
 	`In a session of long windows, the baseline and one candidate stay applied for a long window each. The first part of a ` +
 	`window, in which the %[1]s settles, does not count. The ratio of a session is that of the arithmetic means of its ` +
-	`windows. A verdict on long windows comes from Student's t test of the ratios of sessions, at looks that are fixed ` +
-	`beforehand. A verdict on short windows speaks only of switched windows. It needs both the same test of the blocks of one ` +
-	`session and a randomisation test. A block does not count if a %[1]s was not proven, was switched late or was not ` +
+	`windows. With several sessions of standing targets, each has fresh ones, and compares all in short windows; the verdict on ` +
+	`them, and that on long windows, comes from Student's t test of the ratios of sessions, at looks that are fixed ` +
+	`beforehand. A verdict on one session of short windows speaks only of these. It needs both the same test of its blocks ` +
+	`and a randomisation test. A block does not count if a %[1]s was not proven, was switched late or was not ` +
 	`measured completely. Its figures play no part in that: a window in which no operation finished counts.`

@@ -27,8 +27,8 @@ func TestNouns(t *testing.T) {
 		{"pool", "on these pools, in this hour", []v1alpha1.Parameter{depth, redundancy, image}},
 	} {
 		spec := &Spec{Parameters: c.parameters, Template: scratch}
-		if noun := NounOf(spec); string(noun) != c.noun || noun.HourNote() != c.hour || ScopeNote(spec, v1alpha1.ScopeWindows) != c.hour+", in switched windows" {
-			t.Errorf("%s: %s", noun, ScopeNote(spec, v1alpha1.ScopeWindows))
+		if noun := NounOf(spec); string(noun) != c.noun || noun.HourNote() != c.hour || ScopeNote(spec, nil, v1alpha1.ScopeWindows) != c.hour+", in switched windows" {
+			t.Errorf("%s: %s", noun, ScopeNote(spec, nil, v1alpha1.ScopeWindows))
 		}
 	}
 }

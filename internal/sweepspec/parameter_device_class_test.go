@@ -47,7 +47,7 @@ func TestADeviceClassIsNoSetting(t *testing.T) {
 	if changes := Changes(spec, values); len(changes) > 0 {
 		t.Errorf("it changes %v", changes)
 	}
-	if patches, err := Patches(spec, values, nil, v1alpha1.ScopeCluster); err != nil || len(patches) > 0 {
+	if patches, err := Patches(spec, values, nil, ""); err != nil || len(patches) > 0 {
 		t.Errorf("patches %v, %v", patches, err)
 	}
 	for value, fine := range map[string]bool{"ssd": true, "nvme-1": true, "Unset": false, "a,b": false, "": false} {

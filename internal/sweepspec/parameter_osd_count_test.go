@@ -67,7 +67,7 @@ func TestOSDsAreNoSetting(t *testing.T) {
 	if changes := Changes(spec, values); len(changes) > 0 {
 		t.Errorf("it changes %v", changes)
 	}
-	if patches, err := Patches(spec, values, nil, v1alpha1.ScopeCluster); err != nil || len(patches) > 0 {
+	if patches, err := Patches(spec, values, nil, ""); err != nil || len(patches) > 0 {
 		t.Errorf("patches %v, %v", patches, err)
 	}
 	for value, fine := range map[string]bool{"1": true, "1000": true, "0": false, "1001": false, "some": false, "": false} {

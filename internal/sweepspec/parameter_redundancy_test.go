@@ -65,7 +65,7 @@ func TestRedundancyAsAParameter(t *testing.T) {
 	if changes := Changes(spec, values); len(changes) > 0 {
 		t.Errorf("it changes %v", changes)
 	}
-	if patches, err := Patches(spec, values, nil, v1alpha1.ScopeCluster); err != nil || len(patches) > 0 {
+	if patches, err := Patches(spec, values, nil, ""); err != nil || len(patches) > 0 {
 		t.Errorf("patches %v, %v", patches, err)
 	}
 	if want := " " + kindOf(spec.Parameters[0]).traits().noPatch; withoutPatch(spec) != want {

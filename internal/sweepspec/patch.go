@@ -29,8 +29,8 @@ const (
 // without an object's name, for the production pool that serves such a load.
 //
 // The argument named pools maps existing pools to the names of their CephBlockPools. A pool without an entry
-// has a CephBlockPool of the same name. The scope of the verdict is noted above each patch.
-func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string, scope v1alpha1.SweepScope) ([]v1alpha1.WinnerPatch, error) {
+// has a CephBlockPool of the same name. The note, which may be "", stands above each patch: what the verdict speaks for.
+func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string, note string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	draft := func(kind, name string) *patchDraft {
 		index := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
@@ -53,7 +53,7 @@ func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.P
 	}
 	var all []v1alpha1.WinnerPatch
 	for _, d := range drafts[:min(len(drafts), maxPatches)] {
-		if note := ScopeNote(spec, scope); note != "" {
+		if note != "" {
 			d.notes = append([]string{"Measured " + note + "."}, d.notes...)
 		}
 		patch, err := d.render(len(drafts))

@@ -78,7 +78,7 @@ spec:
 		"nothing but the load": {`{parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, map[string]cephvalue.Value{"a": cephvalue.Of("2")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"}, v1alpha1.ScopeCluster)
+			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"}, "")
 			if err != nil {
 				t.Fatal(err)
 			}

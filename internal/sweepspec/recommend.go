@@ -25,6 +25,7 @@ const useAdvice = "Use "
 // about each candidate.
 type recommendation struct {
 	spec           *Spec
+	plan           *v1alpha1.SweepPlan // nil for the design Blocks
 	configurations []sweep.Configuration
 	rows           []v1alpha1.ConfigurationResult // of all configurations, with verdicts
 	leader, winner int                            // indexes of configurations; 0 for none

@@ -45,15 +45,20 @@ func HasPatch(spec *Spec, scope v1alpha1.SweepScope) bool {
 	return scope == v1alpha1.ScopePool && len(ofPool) == len(spec.Parameters)
 }
 
+// switchedNote limits what a verdict from short windows speaks for.
+const switchedNote = ", in switched windows"
+
 // ScopeNote says what a verdict of the given scope speaks for; "" for the largest scope, and for an unknown one.
-func ScopeNote(spec *Spec, scope v1alpha1.SweepScope) string {
+func ScopeNote(spec *Spec, plan *v1alpha1.SweepPlan, scope v1alpha1.SweepScope) string {
+	limit := ""
+	if scope == v1alpha1.ScopeWindows || plan != nil && Draws(spec, plan) {
+		limit = switchedNote
+	}
 	switch scope {
-	case v1alpha1.ScopeWindows:
-		return NounOf(spec).HourNote() + ", in switched windows"
-	case v1alpha1.ScopePool:
-		return NounOf(spec).HourNote()
+	case v1alpha1.ScopeWindows, v1alpha1.ScopePool:
+		return NounOf(spec).HourNote() + limit
 	case v1alpha1.ScopePools:
-		return "on several pools, in this hour"
+		return "on several pools, in this hour" + limit
 	default:
 		return ""
 	}

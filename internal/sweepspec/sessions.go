@@ -22,10 +22,11 @@ import (
 //
 // In quick mode, a sweep has one session of short windows. Otherwise, it has sessions of long windows, which
 // compare one candidate with the baseline: the leader. If there are several candidates, one session of short
-// windows comes first, to select the leader.
+// windows comes first, to select the leader. Sessions that draw fresh targets compare all candidates in short windows each.
 type Sessions struct {
 	*sweep.Planner
-	// Short and Valid count the valid sessions of short and of long windows. Invalid counts all invalid sessions.
+	// Short and Valid count the valid sessions of short and of long windows. Sessions that draw count as Valid. Invalid counts
+	// all invalid sessions.
 	Short, Valid, Invalid int
 	// Long is the candidate of the next session, if that has long windows; 0 if it has short windows, or if no
 	// session follows.
@@ -61,7 +62,7 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, trials []v1alpha1.Trial) (
 		return nil, err
 	}
 	s := &Sessions{Planner: planner, spec: spec, plan: plan}
-	if !s.Quick() && plan.Configurations == 1 {
+	if !s.Quick() && !s.Draws() && plan.Configurations == 1 {
 		s.leader = 1
 	}
 	if err := s.decide(fixed); err != nil {
@@ -130,20 +131,27 @@ func (s *Sessions) add(t *v1alpha1.Trial) error {
 	if err != nil {
 		return err
 	}
-	if t.Windows != v1alpha1.WindowsLong {
+	if t.Windows != v1alpha1.WindowsLong && !s.Draws() {
 		s.Short++
 		s.short = append(s.short, sum)
 		return nil
 	}
 	s.Valid++
-	s.long = append(s.long, sum)
+	if s.Draws() {
+		s.short = append(s.short, sum)
+	} else {
+		s.long = append(s.long, sum)
+	}
 	if s.Daily() && t.EndTime != nil {
 		s.NotBefore = t.EndTime.Add(betweenDays)
 	}
 	return nil
 }
 
-// Daily reports whether sessions of long windows lie a day apart.
+// Draws reports whether each session compares all candidates, with fresh targets.
+func (s *Sessions) Draws() bool { return Draws(s.spec, s.plan) }
+
+// Daily reports whether sessions of long windows, or with fresh targets, lie a day apart.
 func (s *Sessions) Daily() bool { return s.spec.Strategy.Interleaved.Daily && !s.Quick() }
 
 // Question returns the question that the sessions answer.
@@ -163,7 +171,7 @@ func (s *Sessions) Question() (session.Question, error) {
 				Direction: fixed.Direction, MinimumEffect: fixed.MinimumEffect, Equivalence: fixed.Equivalence, Confidence: fixed.Confidence,
 			},
 			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(), LastLook: int(s.plan.Pairs),
-			Curves: DrawsCurves(s.spec), MaxSessions: s.maxSessions(), Pools: s.spec.Template.Target.ScratchPool != nil, Daily: s.Daily(),
+			Curves: DrawsCurves(s.spec), MaxSessions: s.maxSessions(), Draws: s.Draws(), Pools: s.spec.Template.Target.ScratchPool != nil, Daily: s.Daily(),
 		},
 		Objective:   session.Figure{Metric: objective.Metric, Direction: objective.Direction},
 		Constraints: constraints,
@@ -184,7 +192,7 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 		return "all sessions have been measured"
 	case s.leader > 0 && s.finding(s.leader).Breaks():
 		return s.name(s.leader) + " breaks a constraint"
-	case s.Valid >= switchback.LeastSessions && Decided(s.finding(s.leader)):
+	case s.Valid >= switchback.LeastSessions && s.decided():
 		return "the sessions decide"
 	case !s.Quick() && s.Valid >= s.maxSessions():
 		return "all sessions have been measured"
@@ -192,6 +200,16 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 		return fmt.Sprintf("%d trials are invalid, and guardrails.maxFailedRuns allows %d", s.Invalid, fixed.MaxFailedRuns)
 	}
 	return s.exceeds(fixed, s.costOfNext(s.leader))
+}
+
+// decided reports whether no further session is needed: the leader is decided or, without one, all candidates, or the best one is
+// known.
+func (s *Sessions) decided() bool {
+	if s.leader > 0 {
+		return Decided(s.finding(s.leader))
+	}
+	q, err := s.Question()
+	return err == nil && (!slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return !Decided(f) }) || WinnerKnown(q, s.Findings))
 }
 
 // exceeds says that a part of the budget has no room for another session; "" if all parts have room.
@@ -229,7 +247,7 @@ func (s *Sessions) Writes() bool { return writesInSession(s.spec) }
 func (s *Sessions) Expected() sweep.Cost { return s.costOfNext(s.Long) }
 
 func (s *Sessions) costOfNext(long int) sweep.Cost {
-	if long > 0 {
+	if long > 0 && !s.Draws() {
 		return costOf(s.plan, longUnderLoad(s.spec))
 	}
 	return expectedOf(s.plan)
@@ -242,7 +260,10 @@ func (s *Sessions) TimeLeft() time.Duration {
 		return underLoad(s.plan) + restoreOf(s.plan)
 	}
 	lasts, after := longUnderLoad(s.spec), max(s.maxSessions()-s.Valid-1, 0)
-	if s.Long == 0 {
+	switch {
+	case s.Draws():
+		lasts = underLoad(s.plan)
+	case s.Long == 0:
 		lasts, after = underLoad(s.plan), s.maxSessions()
 	}
 	each := s.costOfNext(max(s.leader, 1)).Time
@@ -430,17 +451,23 @@ func (s *Sessions) ofConstraints(f session.Finding) string {
 // scopeText says what the verdict on a candidate speaks for.
 func (s *Sessions) scopeText(f session.Finding) string {
 	noun := NounOf(s.spec)
-	pool := noun.these()
-	if s.spec.Template.Target.ScratchPool != nil && f.Scope != switchback.Windows {
+	pool, limit := noun.these(), ""
+	switch {
+	case noun == nounVolume:
+		pool = "the volumes of " + plural(f.Sessions, "session")
+	case s.spec.Template.Target.ScratchPool != nil:
 		pool = plural(f.Sessions, "pool") + noun.each()
+	}
+	if s.Draws() {
+		limit = switchedNote
 	}
 	switch f.Scope {
 	case switchback.Windows:
-		return ScopeNote(s.spec, v1alpha1.ScopeWindows)
+		return ScopeNote(s.spec, s.plan, v1alpha1.ScopeWindows)
 	case switchback.Days:
 		return fmt.Sprintf("on this cluster, by %s on %s", pool, plural(f.Sessions, "day"))
 	default:
-		return fmt.Sprintf("on %s, in this hour", pool)
+		return fmt.Sprintf("on %s, in this hour", pool) + limit
 	}
 }
 
@@ -460,7 +487,7 @@ func (s *Sessions) caveat(f session.Finding) string {
 		return fmt.Sprintf(" A gain or a loss of %s is ruled out; for smaller ones, lower minimumEffect (--minimum-effect).", s.spec.Objective.MinimumEffect)
 	case f.Assessment.Verdict == stats.Inconclusive:
 		return s.missing(f)
-	case f.Scope == switchback.Windows:
+	case f.Scope == switchback.Windows, s.Draws():
 		return fmt.Sprintf(" What a %s causes after a few seconds was not measured: %s", NounOf(s.spec), s.longer())
 	}
 	return ""
@@ -468,7 +495,10 @@ func (s *Sessions) caveat(f session.Finding) string {
 
 // longer says how to measure treatments that stay applied for longer.
 func (s *Sessions) longer() string {
-	if s.Quick() {
+	switch {
+	case s.Draws():
+		return "use design: Blocks."
+	case s.Quick():
 		return s.leaveQuick() + "."
 	}
 	return s.Stop + "."
@@ -496,6 +526,9 @@ func (s *Sessions) missing(f session.Finding) string {
 		return " More pairs, or a longer window, make the interval narrower."
 	}
 	m, subject, most, more := f.Assessment.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: use a longer longWindow", mostSessions), mostSessions-s.Valid
+	if s.Draws() {
+		most = fmt.Sprintf("a sweep has at most %d: use more pairs, or design: Blocks", mostSessions)
+	}
 	if f.Scope == switchback.Windows {
 		m.Needed, subject = m.Needed*s.pairsOfBlock(), "pair of windows"
 		most, more = fmt.Sprintf("a session has at most %d: %s", switchback.LastLook, s.leaveQuick()), switchback.LastLook-f.Assessment.Runs*s.pairsOfBlock()
@@ -523,6 +556,9 @@ func countMore(n int, subject string) string {
 
 // amount says what the verdict on a candidate is based on.
 func (s *Sessions) amount(f session.Finding, candidate int) string {
+	if s.Draws() {
+		return fmt.Sprintf("by %s of %s of windows of %v each", plural(f.Sessions, "session"), plural(int(s.plan.Pairs), "pair"), windowOf(s.plan))
+	}
 	if f.Scope != switchback.Windows {
 		long := longWindowOf(s.spec)
 		return fmt.Sprintf("by %s of windows of %v in which %ss had settled for %v", plural(f.Sessions, "pair"), long, NounOf(s.spec), session.SettleTime(long))
@@ -593,7 +629,7 @@ func (s *Sessions) Judge(pools map[v1alpha1.PoolName]string) (Outcome, error) {
 		return out, nil
 	}
 	out.Verdict, out.Scope = v1alpha1.SweepVerdict(s.finding(max(best, 1)).Verdict), s.Scope(nil)
-	line := recommendation{spec: s.spec, configurations: configurations, rows: out.Configurations, leader: best, winner: s.Winner(), scope: out.Scope, switched: s.switched()}
+	line := recommendation{spec: s.spec, plan: s.plan, configurations: configurations, rows: out.Configurations, leader: best, winner: s.Winner(), scope: out.Scope, switched: s.switched()}
 	err := out.advise(line, s.Sentence(), "", s.notes(), pools)
 	return out, err
 }
@@ -665,7 +701,7 @@ func codeOf(f session.Finding) string {
 
 // sessionsOf returns how many sessions the verdict on a candidate is based on.
 func (s *Sessions) sessionsOf(f session.Finding) int {
-	if f.Scope == switchback.Windows {
+	if f.Scope == switchback.Windows && !s.Draws() {
 		return s.Short
 	}
 	return f.Sessions
@@ -673,7 +709,7 @@ func (s *Sessions) sessionsOf(f session.Finding) int {
 
 // Progress returns the progress of the sweep.
 func (s *Sessions) Progress() v1alpha1.Progress {
-	done, total := s.Short+s.Valid, plannedSessions(s.plan)
+	done, total := s.Short+s.Valid, plannedSessions(s.spec, s.plan)
 	if s.Stop != "" {
 		total = done
 	}

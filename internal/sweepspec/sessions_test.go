@@ -654,6 +654,57 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 	}
 }
 
+// Several sessions of standing targets draw fresh ones each, and compare all candidates.
+func TestSessionsOfDraws(t *testing.T) {
+	const pools = `{template: {phases: [{name: fio, fio: {pattern: RandRead}}]}, parameters: [{name: pgs, poolOption: {option: pg_num}, values: ["8", "16"]}],
+		baseline: {values: {pgs: "32"}}, objective: {phase: fio, metric: IOPS, minimumEffect: 5%}, strategy: {design: Interleaved}, budget: {duration: 2h}}`
+	drawn := func(n int, first, second, spread float64) (all []v1alpha1.Trial) {
+		for i := range n {
+			off := spread * float64(i%3-1)
+			entry := func(candidate int, mean float64) switchback.Entry {
+				return switchback.Entry{Candidate: candidate, Blocks: 4, Mean: mean + off, StdDev: 0.02}
+			}
+			all = append(all, sessionTrial(i+1, false, "", entry(1, first), entry(2, second)))
+		}
+		return all
+	}
+	late := drawn(3, 0.3, 0, 0.002)
+	for i := range late {
+		late[i].Comparisons[0].Randomization.LateScore = "2.5"
+	}
+	for name, c := range map[string]struct {
+		trials  []v1alpha1.Trial
+		goesOn  bool
+		winner  int
+		verdict v1alpha1.SweepVerdict
+		scope   v1alpha1.SweepScope
+		message string
+	}{
+		"before the first look": {drawn(2, 0.3, 0, 0.002), true, 0, "", "", ""},
+		"a gain": {
+			drawn(3, 0.3, 0.1, 0.002), false, 1, "Superior", "Pools",
+			"pgs=8 is Superior on 3 pools of each value, in this hour, in switched windows: 1.350 times the baseline (1.338 to 1.362; higher is better), by 3 sessions of 4 pairs of windows of 10s each.",
+		},
+		"a loss, and no effect":   {drawn(3, -0.3, 0, 0.002), false, 0, "Inconclusive", "Pools", "8: 26 % slower"},
+		"pools that differ":       {drawn(3, 0.3, 0, 0.2), true, 0, "", "", ""},
+		"they differ to the end":  {drawn(6, 0.3, 0, 0.3), false, 0, "Inconclusive", "Pools", "leads, not proven, on 6 pools of each value"},
+		"an after-effect of each": {late, false, 0, "Inconclusive", "Pools", "Short windows show the effect of the previous pool: use design: Blocks."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, out := sessionsInStatus(t, pools, c.trials)
+			if (s.Stop == "") != c.goesOn || s.Winner() != c.winner || out.Verdict != c.verdict || out.Scope != c.scope || !strings.Contains(out.Summary, c.message) {
+				t.Errorf("stop %q, winner %d, %s, %s: %q", s.Stop, s.Winner(), out.Verdict, out.Scope, out.Summary)
+			}
+			if p := s.plan; p.Design != v1alpha1.DesignInterleaved || p.MinimumRuns != 3 || p.MaximumRuns != 6 || p.Pairs != 4 {
+				t.Errorf("plan %+v", p)
+			}
+			if order, err := s.SessionPlan(); err != nil || order.Long != 0 || !order.Targets {
+				t.Errorf("session %+v, %v", order, err)
+			}
+		})
+	}
+}
+
 // KeepBest needs the scope that the spec names; without a name, that of several days.
 func TestKeepBestNeedsItsScope(t *testing.T) {
 	for name, c := range map[string]struct {

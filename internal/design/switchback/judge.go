@@ -65,7 +65,10 @@ type Question struct {
 	Candidates  int
 	Quick       bool // one session of short windows with several looks, and no long windows
 	LastLook    int  // for quick mode, the largest number of pairs: one of the QuickLooks
-	MaxSessions int  // of long windows; the verdict has looks from LeastSessions on
+	MaxSessions int  // of long windows, or of draws; the verdict has looks from LeastSessions on
+	// Draws means that each of several sessions of short windows compares all treatments, each with a fresh draw: a pool of its
+	// own, whose placement is a draw of CRUSH. Verdicts are about the ratios of sessions, as those of long windows.
+	Draws bool
 	// Pools means that each session has a pool of its own. Daily means that sessions of long windows lie a day
 	// apart.
 	Pools, Daily bool
@@ -80,7 +83,7 @@ type Finding struct {
 	Verdict    stats.Verdict
 	Scope      Scope
 	Assessment stats.Assessment // of the long windows from LeastSessions on, otherwise of the short windows
-	Sessions   int              // valid sessions of long windows
+	Sessions   int              // valid sessions of long windows, or of draws
 	// CarryOver means that short windows show an effect of the previous treatment. Unconfirmed means that the
 	// randomisation test does not support the verdict of the t-test. NeedsLong means that short windows cannot
 	// show equivalence. Each of them made the verdict Inconclusive.
@@ -91,9 +94,14 @@ type Finding struct {
 // each candidate; in quick mode, its number of pairs is one of the QuickLooks. long has the entries of sessions
 // of long windows. If a candidate has enough of them, its verdict depends on them alone: short windows selected
 // the candidate, and speak of a few seconds.
+//
+// With Draws, there are only sessions of short windows.
 func Judge(q Question, short, long []Entry) ([]Finding, error) {
 	if err := q.check(); err != nil {
 		return nil, err
+	}
+	if q.Draws {
+		return q.judgeDraws(short)
 	}
 	findings, err := q.judgeShort(short)
 	if err != nil {
@@ -142,10 +150,43 @@ func validEntries(entries []Entry, candidate int) []Entry {
 
 // looks returns how often short windows are judged.
 func (q Question) looks() int {
-	if q.Quick && !q.Curves {
+	switch {
+	case q.Draws:
+		return q.longCriteria().Looks.Count()
+	case q.Quick && !q.Curves:
 		return len(QuickLooks(q.LastLook))
 	}
 	return 1
+}
+
+// judgeDraws judges all candidates by their sessions. The levels pay for the looks, and for the number of candidates. Windows of
+// a few seconds cannot show equivalence.
+func (q Question) judgeDraws(entries []Entry) ([]Finding, error) {
+	comparisons := make([]stats.Comparison, q.Candidates)
+	for i := range comparisons {
+		k, err := Contrast(entries, i+1)
+		if err != nil {
+			return nil, err
+		}
+		comparisons[i] = stats.Comparison{Name: strconv.Itoa(i + 1), Contrast: k}
+	}
+	assessed, err := stats.Judge(q.longCriteria(), comparisons)
+	if err != nil {
+		return nil, err
+	}
+	findings := make([]Finding, q.Candidates)
+	for i, a := range assessed {
+		f := Finding{Verdict: a.Verdict, Assessment: a, Sessions: a.Runs}
+		if a.Verdict != stats.Invalid {
+			f.Scope = q.scope()
+			f.CarryOver, f.NeedsLong = q.carriesOver(entries, i+1), a.Verdict == stats.Equivalent
+		}
+		if f.CarryOver || f.NeedsLong {
+			f.Verdict = stats.Inconclusive
+		}
+		findings[i] = f
+	}
+	return findings, nil
 }
 
 // judgeLong judges a candidate by its sessions of long windows. They are fresh data about one selected candidate,
@@ -282,9 +323,12 @@ func Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
 func (q Question) Check(f Finding, constraint stats.Constraint, short, long []Entry, candidate int) (stats.ConstraintResult, error) {
 	var k stats.Contrast
 	var err error
-	if f.Sessions >= LeastSessions {
+	switch {
+	case q.Draws:
+		k, err = Contrast(short, candidate)
+	case f.Sessions >= LeastSessions:
 		k, err = Contrast(long, candidate)
-	} else {
+	default:
 		k, _, err = q.short(short, candidate)
 	}
 	if err != nil {
@@ -294,13 +338,17 @@ func (q Question) Check(f Finding, constraint stats.Constraint, short, long []En
 }
 
 // carriesOver reports whether a candidate's short windows show an after-effect of the previous treatment. Two
-// tests look for it; together they err in 5% over all candidates and looks.
+// tests look for it; together they err in 5% over all candidates and looks. Scores of several sessions add up.
 func (q Question) carriesOver(entries []Entry, candidate int) bool {
 	valid := validEntries(entries, candidate)
 	if len(valid) == 0 {
 		return false
 	}
 	tests := float64(2 * q.Candidates * q.looks())
-	limit := distuv.UnitNormal.Quantile(1 - 0.05/tests/2)
-	return math.Abs(valid[0].Late) > limit || math.Abs(valid[0].Lag) > limit
+	limit := distuv.UnitNormal.Quantile(1-0.05/tests/2) * math.Sqrt(float64(len(valid)))
+	late, lag := 0.0, 0.0
+	for _, e := range valid {
+		late, lag = late+e.Late, lag+e.Lag
+	}
+	return math.Abs(late) > limit || math.Abs(lag) > limit
 }

@@ -18,6 +18,12 @@ func (q Question) SmallestProvable(window, session float64, pairs int) (float64,
 	if err := q.check(); err != nil {
 		return 0, err
 	}
+	if q.Draws {
+		c := q.longCriteria()
+		c.Confidence = 1 - (1-c.Confidence)/float64(q.Candidates) // Holm's first step
+		noise := stats.Noise{StdDev: math.Hypot(window*math.Sqrt(2/float64(pairs)), session) / math.Sqrt2}
+		return stats.SmallestProvableRatio(c, noise, q.MaxSessions)
+	}
 	if !q.Quick { // A session of long windows has one pair.
 		return stats.SmallestProvableRatio(q.longCriteria(), stats.Noise{StdDev: math.Hypot(window*math.Sqrt2, session) / math.Sqrt2}, q.MaxSessions)
 	}
