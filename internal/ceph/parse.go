@@ -180,13 +180,11 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		BackfillFullRatio float64   `json:"backfillfull_ratio"`
 		NearFullRatio     float64   `json:"nearfull_ratio"`
 		OSDs              []struct {
-			ID     int      `json:"osd"`
-			Up     int      `json:"up"`
-			UpFrom int64    `json:"up_from"`
-			State  []string `json:"state"`
-			Public struct {
-				All []rawAddress `json:"addrvec"`
-			} `json:"public_addrs"`
+			ID     int          `json:"osd"`
+			Up     int          `json:"up"`
+			UpFrom int64        `json:"up_from"`
+			State  []string     `json:"state"`
+			Public rawAddresses `json:"public_addrs"`
 		} `json:"osds"`
 		Upmaps []struct {
 			PG   string `json:"pgid"`
@@ -228,13 +226,9 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		downSince[more.ID] = stamp(more.DownStamp)
 	}
 	for _, osd := range raw.OSDs {
-		state := OSDState{ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID]}
-		for _, a := range osd.Public.All {
-			if a.Type == "v2" && state.Address == "" { // There is one for each version of IP.
-				state.Address = a.Address
-			}
-		}
-		m.OSDs = append(m.OSDs, state)
+		m.OSDs = append(m.OSDs, OSDState{
+			ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID], Address: osd.Public.address(),
+		})
 	}
 	slices.SortFunc(m.OSDs, func(a, b OSDState) int { return cmp.Compare(a.ID, b.ID) })
 	return m, nil
@@ -245,6 +239,20 @@ type rawAddress struct {
 	Type    string `json:"type"`
 	Address string `json:"addr"`
 	Number  uint64 `json:"nonce"`
+}
+
+type rawAddresses struct {
+	All []rawAddress `json:"addrvec"`
+}
+
+// address returns the first address for version 2 of the protocol: there is one for each version of IP.
+func (r rawAddresses) address() string {
+	for _, a := range r.All {
+		if a.Type == "v2" {
+			return a.Address
+		}
+	}
+	return ""
 }
 
 // osdFlags returns those states of an OSD that are flags, such as noup.
@@ -914,10 +922,8 @@ func parseRecovered(out []byte) (*Recovered, error) {
 // each version of the messenger's protocol; most have only one.
 func parseSessions(out []byte, entity string) ([]string, error) {
 	var sessions []struct {
-		Entity    string `json:"entity_name"`
-		Addresses struct {
-			All []rawAddress `json:"addrvec"`
-		} `json:"addrs"`
+		Entity    string       `json:"entity_name"`
+		Addresses rawAddresses `json:"addrs"`
 	}
 	if err := decode(out, &sessions); err != nil {
 		return nil, err

@@ -170,8 +170,8 @@ func TestAMeasurementHasAResult(t *testing.T) {
 	if report.Usage.CPUSeconds < 0.01 || report.Usage.MaxResidentBytes < 1<<20 || report.Usage.Periods != nil {
 		t.Errorf("usage is %+v", report.Usage)
 	}
-	if trips := report.Usage.RoundTrips; len(trips) != 1 || trips[0].OSD != 5 { // The engine ends before the first connect.
-		t.Errorf("round trips are %+v", trips)
+	if diff := cmp.Diff([]task.RoundTrip{{OSD: 5}}, report.Usage.RoundTrips); diff != "" { // It ends before the first connect.
+		t.Error(diff)
 	}
 	if !strings.Contains(report.Output, "Total writes made:      908") {
 		t.Errorf("output is %q", report.Output)

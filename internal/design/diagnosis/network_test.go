@@ -52,8 +52,10 @@ func TestNetwork(t *testing.T) {
 		evidence     string
 	}{
 		"an even network, and an OSD on the client's node": {milliseconds: even},
-		"one OSD is far": {milliseconds: []float64{0.02, 0.2, 0.2, 0.5, 0.2}, code: "SlowRoundTrip", sure: likely,
-			evidence: "osd.3 on node-3: 0.50 ms, others 0.20 ms; 2.5 times (2.5 to 2.5), in 18 windows"},
+		"one OSD is far": {
+			milliseconds: []float64{0.02, 0.2, 0.2, 0.5, 0.2}, code: "SlowRoundTrip", sure: likely,
+			evidence: "osd.3 on node-3: 0.50 ms, others 0.20 ms; 2.5 times (2.5 to 2.5), in 18 windows",
+		},
 		"one OSD is farther by less than matters":       {milliseconds: []float64{0.02, 0.02, 0.02, 0.06, 0.02}},
 		"of two OSDs on other nodes, none is the other": {milliseconds: []float64{0.02, 0.2, 0.9}},
 		"the nodes of OSDs are unknown":                 {milliseconds: []float64{0.02, 0.2, 0.2, 0.9, 0.2}, plant: func(f *Facts) { f.Devices = f.Devices[:3] }},
@@ -62,12 +64,14 @@ func TestNetwork(t *testing.T) {
 		"much of a write":                               {milliseconds: even, plant: network("0.4", "0.3"), code: "SlowRoundTrip", sure: possible, evidence: "0.40 ms, by TCP handshakes"},
 		"maybe much of a write":                         {milliseconds: even, plant: network("0.4", "0.2")},
 		"much of a write on one node":                   {milliseconds: []float64{0.2}, plant: network("0.4", "0.3")},
-		"connects of one OSD are lost": {milliseconds: even, code: "NetworkLoss", sure: likely, evidence: "osd.2 on node-2: 6 of 90 connects",
+		"connects of one OSD are lost": {
+			milliseconds: even, code: "NetworkLoss", sure: likely, evidence: "osd.2 on node-2: 6 of 90 connects",
 			plant: each(func(i int, trips []task.RoundTrip) {
 				if i%3 == 0 {
 					trips[2].Lost = 1
 				}
-			})},
+			}),
+		},
 		"an OSD never answers": {milliseconds: []float64{0.02, 0.2, 0, 0.21, 0.19}, plant: each(func(_ int, trips []task.RoundTrip) {
 			trips[2].Lost, trips[2].SegmentBytes = 5, 0
 		})},
@@ -76,22 +80,28 @@ func TestNetwork(t *testing.T) {
 				trips[2].Lost, trips[2].MedianSeconds = 5, 0
 			}
 		})},
-		"an OSD does not answer for some windows": {milliseconds: even, code: "NetworkLoss", sure: likely, evidence: "osd.2 on node-2: 10 of 90 connects",
+		"an OSD does not answer for some windows": {
+			milliseconds: even, code: "NetworkLoss", sure: likely, evidence: "osd.2 on node-2: 10 of 90 connects",
 			plant: each(func(i int, trips []task.RoundTrip) {
 				if i == 7 || i == 8 {
 					trips[2].Lost, trips[2].MedianSeconds = 5, 0
 				}
-			})},
-		"one connect is lost to each OSD": {milliseconds: even, code: "NetworkLoss", sure: likely, evidence: "all OSDs together: 4 of 360",
-			plant: each(func(i int, trips []task.RoundTrip) { trips[1+i%4].Lost = min(1, 4/(i+1)) })},
+			}),
+		},
+		"one connect is lost to each OSD": {
+			milliseconds: even, code: "NetworkLoss", sure: likely, evidence: "all OSDs together: 4 of 360",
+			plant: each(func(i int, trips []task.RoundTrip) { trips[1+i%4].Lost = min(1, 4/(i+1)) }),
+		},
 		"one connect is lost":      {milliseconds: even, plant: func(f *Facts) { f.Host.RoundTrips[4][3].Lost = 1 }},
 		"connects of the own node": {milliseconds: even, plant: each(func(_ int, trips []task.RoundTrip) { trips[0].Lost, trips[0].SegmentBytes = 5, 65483 })},
 		"an OSD on the client's host, whose name differs": {milliseconds: even, plant: each(func(_ int, trips []task.RoundTrip) {
 			trips[1].SegmentBytes, trips[1].PathMTUBytes = 65483, 65536
 		})},
 		"an OSD refuses after it moved": {milliseconds: even, plant: each(func(_ int, trips []task.RoundTrip) { trips[3].Failed, trips[3].MedianSeconds = 5, 0 })},
-		"a small MTU": {milliseconds: even, code: "MTUMismatch", sure: likely, evidence: "segments of 1448 bytes, path MTU 1500: 1 OSDs, such as osd.3 on node-3; segments of 8948",
-			plant: each(func(_ int, trips []task.RoundTrip) { trips[3].SegmentBytes, trips[3].PathMTUBytes = 1448, 1500 })},
+		"a small MTU": {
+			milliseconds: even, code: "MTUMismatch", sure: likely, evidence: "segments of 1448 bytes, path MTU 1500: 1 OSDs, such as osd.3 on node-3; segments of 8948",
+			plant: each(func(_ int, trips []task.RoundTrip) { trips[3].SegmentBytes, trips[3].PathMTUBytes = 1448, 1500 }),
+		},
 		"a host without timestamps of TCP": {milliseconds: even, plant: each(func(_ int, trips []task.RoundTrip) { trips[3].SegmentBytes = 8960 })},
 		"a forged client": {milliseconds: even, plant: each(func(_ int, trips []task.RoundTrip) {
 			trips[1].Lost, trips[2].Connects, trips[3].MedianSeconds, trips[4].OSD = 90, 1<<40, 1e9, 99
@@ -130,8 +140,10 @@ func TestUncheckedNetwork(t *testing.T) {
 		"one OSD elsewhere":   {wired(0.02, 0.2), 1, "The network between OSDs, and whether large packets pass: handshakes were timed with 1 OSDs only, too few to compare."},
 		"four OSDs elsewhere": {wired(0.02, 0.2, 0.2, 0.2, 0.2), 3, "The network between OSDs, and whether large packets pass: handshakes were timed with 4 OSDs only."},
 		"no OSD answered":     {refused(wired(0.02, 0, 0), 1, 2), 0, "The network between nodes: no OSD answered handshakes of node node-0, where the client ran."},
-		"one OSD refused": {refused(wired(0.02, 0.2, 0.2, 0.2, 0), 4), 3,
-			"The network between OSDs, and whether large packets pass: handshakes were timed with 3 OSDs only; 1 more did not answer."},
+		"one OSD refused": {
+			refused(wired(0.02, 0.2, 0.2, 0.2, 0), 4), 3,
+			"The network between OSDs, and whether large packets pass: handshakes were timed with 3 OSDs only; 1 more did not answer.",
+		},
 	} {
 		n := 0
 		r := Judge(tc.facts)
@@ -227,6 +239,14 @@ func TestRoundTrip(t *testing.T) {
 	got := write(t, windows)
 	if n := got.Network; n == nil || math.Abs(number(n.Seconds)-0.2e-3) > 1e-8 || number(n.Share) < 0.05 || number(n.Share) > 0.12 || number(n.Low) >= number(n.Share) || len(got.Layers) != 6 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The round trips of two diagnoses are compared.
+func TestRoundTripChanges(t *testing.T) {
+	windows := typicalLayers().windows(1)
+	for i := range windows {
+		windows[i].RoundTripSeconds = 0.2e-3
 	}
 	before := inLayers(slices.Clone(windows))
 	for i := range windows {
