@@ -33,6 +33,7 @@ func TestLongDiagnosisOfLayers(t *testing.T) {
 		for _, l := range o.Layers {
 			t.Logf("  %-12s %s s, %s (%s to %s)", l.Code, l.Seconds, l.Share, l.Low, l.High)
 		}
+		t.Logf("  network      %+v", o.Network)
 		if len(o.Layers) == 0 && !strings.Contains(o.Reason, "rounds count") {
 			t.Errorf("no layers: %s", o.Reason)
 		}
