@@ -226,9 +226,7 @@ func parseOSDMap(out []byte) (*OSDMap, error) {
 		downSince[more.ID] = stamp(more.DownStamp)
 	}
 	for _, osd := range raw.OSDs {
-		m.OSDs = append(m.OSDs, OSDState{
-			ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID], Address: osd.Public.address(),
-		})
+		m.OSDs = append(m.OSDs, OSDState{ID: osd.ID, Up: osd.Up == 1, UpFrom: osd.UpFrom, Flags: osdFlags(osd.State), DownSince: downSince[osd.ID], Address: osd.Public.address()})
 	}
 	slices.SortFunc(m.OSDs, func(a, b OSDState) int { return cmp.Compare(a.ID, b.ID) })
 	return m, nil

@@ -654,21 +654,23 @@ func TestLongWindowsFollowShortOnes(t *testing.T) {
 	}
 }
 
+// drawnTrials returns valid sessions of two candidates, whose log ratios vary by the spread between sessions.
+func drawnTrials(n int, first, second, spread float64) (all []v1alpha1.Trial) {
+	for i := range n {
+		off := spread * float64(i%3-1)
+		entry := func(candidate int, mean float64) switchback.Entry {
+			return switchback.Entry{Candidate: candidate, Blocks: 4, Mean: mean + off, StdDev: 0.02}
+		}
+		all = append(all, sessionTrial(i+1, false, "", entry(1, first), entry(2, second)))
+	}
+	return all
+}
+
 // Several sessions of standing targets draw fresh ones each, and compare all candidates.
 func TestSessionsOfDraws(t *testing.T) {
 	const pools = `{template: {phases: [{name: fio, fio: {pattern: RandRead}}]}, parameters: [{name: pgs, poolOption: {option: pg_num}, values: ["8", "16"]}],
 		baseline: {values: {pgs: "32"}}, objective: {phase: fio, metric: IOPS, minimumEffect: 5%}, strategy: {design: Interleaved}, budget: {duration: 2h}}`
-	drawn := func(n int, first, second, spread float64) (all []v1alpha1.Trial) {
-		for i := range n {
-			off := spread * float64(i%3-1)
-			entry := func(candidate int, mean float64) switchback.Entry {
-				return switchback.Entry{Candidate: candidate, Blocks: 4, Mean: mean + off, StdDev: 0.02}
-			}
-			all = append(all, sessionTrial(i+1, false, "", entry(1, first), entry(2, second)))
-		}
-		return all
-	}
-	late := drawn(3, 0.3, 0, 0.002)
+	late := drawnTrials(3, 0.3, 0, 0.002)
 	for i := range late {
 		late[i].Comparisons[0].Randomization.LateScore = "2.5"
 	}
@@ -680,14 +682,14 @@ func TestSessionsOfDraws(t *testing.T) {
 		scope   v1alpha1.SweepScope
 		message string
 	}{
-		"before the first look": {drawn(2, 0.3, 0, 0.002), true, 0, "", "", ""},
+		"before the first look": {drawnTrials(2, 0.3, 0, 0.002), true, 0, "", "", ""},
 		"a gain": {
-			drawn(3, 0.3, 0.1, 0.002), false, 1, "Superior", "Pools",
+			drawnTrials(3, 0.3, 0.1, 0.002), false, 1, "Superior", "Pools",
 			"pgs=8 is Superior on 3 pools of each value, in this hour, in switched windows: 1.350 times the baseline (1.338 to 1.362; higher is better), by 3 sessions of 4 pairs of windows of 10s each.",
 		},
-		"a loss, and no effect":   {drawn(3, -0.3, 0, 0.002), false, 0, "Inconclusive", "Pools", "8: 26 % slower"},
-		"pools that differ":       {drawn(3, 0.3, 0, 0.2), true, 0, "", "", ""},
-		"they differ to the end":  {drawn(6, 0.3, 0, 0.3), false, 0, "Inconclusive", "Pools", "leads, not proven, on 6 pools of each value"},
+		"a loss, and no effect":   {drawnTrials(3, -0.3, 0, 0.002), false, 0, "Inconclusive", "Pools", "8: 26 % slower"},
+		"pools that differ":       {drawnTrials(3, 0.3, 0, 0.2), true, 0, "", "", ""},
+		"they differ to the end":  {drawnTrials(6, 0.3, 0, 0.3), false, 0, "Inconclusive", "Pools", "leads, not proven, on 6 pools of each value"},
 		"an after-effect of each": {late, false, 0, "Inconclusive", "Pools", "Short windows show the effect of the previous pool: use design: Blocks."},
 	} {
 		t.Run(name, func(t *testing.T) {
