@@ -257,8 +257,10 @@ func writesOfASession(w *world) {
 		counter.reset()
 		s := w.create(name, strings.NewReplacer("sessions: 1", size, "metric: IOPS", `metric: IOPS, equivalence: "0.1%"`).Replace(switchedSpec))
 		w.await(s, "complete", conditionTrue(v1alpha1.ConditionComplete))
-		writes, most := counter.total(), maxOtherWrites+maxSessionWrites*len(s.Status.Trials)
-		w.t.Logf("%s: %d writes, %d sessions: %v", name, writes, len(s.Status.Trials), counter.byKind)
+		// On a busy machine, a session may be invalid. Then the sweep restores, and begins again.
+		invalid := len(s.Status.Trials) - trialsThatAre(s, v1alpha1.TrialValid)
+		writes, most := counter.total(), maxOtherWrites*(1+invalid)+maxSessionWrites*len(s.Status.Trials)
+		w.t.Logf("%s: %d writes, %d sessions, %q: %v", name, writes, len(s.Status.Trials), validities(s), counter.byKind)
 		if writes > most {
 			w.t.Errorf("%s: %d writes, want at most %d", name, writes, most)
 		}
@@ -279,7 +281,7 @@ func twoCandidatesInOneSession(w *world) {
 	w.wantComparison(s, 8)
 	// On a busy machine, a window's first moment can hold figures of the slower candidate. So 512 may end a
 	// few thousandths on either side of the baseline.
-	for _, part := range []string{"512: no difference of 10% or more", "cap=512 (leads|trails the baseline), not proven", "use sessions: 6", "^Keep 256\\. ", "16: 70 % slower. Restored.\n"} {
+	for _, part := range []string{"512: no difference of 10% or more", "cap=512 is Inconclusive on this pool", "use sessions: 6", "^Keep 256\\. ", "16: 70 % slower. Restored.\n"} {
 		if !regexp.MustCompile(part).MatchString(s.Status.Summary) {
 			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
 		}

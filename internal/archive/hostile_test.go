@@ -130,7 +130,7 @@ func TestTheDensestRunIsReadAgain(t *testing.T) {
 		s.MeanLatencySeconds = append(s.MeanLatencySeconds, 0)
 	}
 	run.Phases[0].Clients = nil
-	for range 6000 {
+	for range 5000 {
 		run.Phases[0].Clients = append(run.Phases[0].Clients, task.Report{Status: task.Status{State: task.Failed}})
 	}
 	back := roundTrip(t, run)
