@@ -36,8 +36,8 @@ func roundTrips(ctx context.Context, peers []task.Peer, every time.Duration) []t
 		case <-ctx.Done():
 			continue
 		}
-		for at := range peers {
-			i := (round + at) % len(peers) // After a pause, the first connect may take longer: each round begins with another peer.
+		for turn := range peers {
+			i := (round + turn) % len(peers) // After a pause, the first connect may take longer: each round begins with another peer.
 			if info, err := connect(ctx, peers[i].Address); err == nil || ctx.Err() == nil {
 				seconds[i] = append(seconds[i], count(&trips[i], info)...)
 			}

@@ -133,13 +133,13 @@ func (o *running) check(cmd *cobra.Command, args []string) error {
 // once returns a copy of an object that runs once, now, with a generated name. It has no labels and annotations: those of a tool
 // such as Argo CD would let it remove the copy.
 func once(original client.Object) client.Object {
-	at := metav1.ObjectMeta{Namespace: original.GetNamespace(), GenerateName: prefixOf(original, "-")}
+	metadata := metav1.ObjectMeta{Namespace: original.GetNamespace(), GenerateName: prefixOf(original, "-")}
 	if s, ok := original.(*v1alpha1.CephTuningSweep); ok {
-		again := &v1alpha1.CephTuningSweep{ObjectMeta: at, Spec: *s.Spec.DeepCopy()}
+		again := &v1alpha1.CephTuningSweep{ObjectMeta: metadata, Spec: *s.Spec.DeepCopy()}
 		again.Spec.Schedule, again.Spec.RunID, again.Spec.Suspend = nil, "", false
 		return again
 	}
-	again := &v1alpha1.CephBenchmark{ObjectMeta: at}
+	again := &v1alpha1.CephBenchmark{ObjectMeta: metadata}
 	if b, ok := original.(*v1alpha1.CephBenchmark); ok {
 		again.Spec = *b.Spec.DeepCopy()
 		again.Spec.Schedule, again.Spec.RunID, again.Spec.Suspend = nil, "", false

@@ -181,15 +181,15 @@ func operatorOf(namespaces string) client.Object {
 
 // scheduled returns a benchmark and a sweep that run on schedules.
 func scheduled() []client.Object {
-	at := func(name string) metav1.ObjectMeta {
+	metadata := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{
 			Namespace: clitest.Namespace, Name: name, UID: "original", Labels: map[string]string{"app.kubernetes.io/instance": "in-git"}, Annotations: map[string]string{"a": "b"},
 		}
 	}
 	spec := v1alpha1.CephBenchmarkSpec{Schedule: &v1alpha1.Schedule{Cron: "0 4 * * *"}, RunID: "7", Suspend: true, Repetitions: 2}
 	return []client.Object{
-		&v1alpha1.CephBenchmark{ObjectMeta: at("nightly"), Spec: spec, Status: v1alpha1.CephBenchmarkStatus{ObservedRunID: "2026-03-14T0300Z"}},
-		&v1alpha1.CephTuningSweep{ObjectMeta: at("weekly"), Spec: v1alpha1.CephTuningSweepSpec{Schedule: spec.Schedule, RunID: "7", Suspend: true}},
+		&v1alpha1.CephBenchmark{ObjectMeta: metadata("nightly"), Spec: spec, Status: v1alpha1.CephBenchmarkStatus{ObservedRunID: "2026-03-14T0300Z"}},
+		&v1alpha1.CephTuningSweep{ObjectMeta: metadata("weekly"), Spec: v1alpha1.CephTuningSweepSpec{Schedule: spec.Schedule, RunID: "7", Suspend: true}},
 	}
 }
 
