@@ -90,6 +90,19 @@ func (s *Status) CountPGs(are func(PGState) bool) int {
 	return total
 }
 
+// A rate of recovery below both of these is the tail of Ceph's average after one object of a few bytes was recovered,
+// such as the header of an image: a run with an erasure-coded pool saw one byte per second, with all PGs active+clean.
+const (
+	tailBytesPerSecond   = 4 << 10
+	tailObjectsPerSecond = 1
+)
+
+// MovesData reports whether Ceph recovers or moves data, or did so within the seconds that its rates are averaged over.
+func (s *Status) MovesData() bool {
+	return s.MisplacedObjects > 0 || s.DegradedObjects > 0 || s.CountPGs(PGState.IsRecovering) > 0 ||
+		s.RecoveryBytesPerSecond >= tailBytesPerSecond || s.RecoveryObjectsPerSecond >= tailObjectsPerSecond
+}
+
 // ListPGs counts the placement groups whose state satisfies a condition, and lists the counts by state, such
 // as "3 active+clean+scrubbing, 1 peering".
 func (s *Status) ListPGs(are func(PGState) bool) string {

@@ -96,3 +96,23 @@ func TestPGsOfAStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestMovesData(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status Status
+		want   bool
+	}{
+		"nothing moves":              {},
+		"a PG recovers":              {Status{PGsByState: map[string]int{"active+recovering": 1}}, true},
+		"one object misplaced":       {Status{MisplacedObjects: 1}, true},
+		"one copy degraded":          {Status{DegradedObjects: 1}, true},
+		"one byte a second":          {Status{RecoveryBytesPerSecond: 1}, false},
+		"less than a block a second": {Status{RecoveryBytesPerSecond: 4<<10 - 1}, false},
+		"a block a second":           {Status{RecoveryBytesPerSecond: 4 << 10}, true},
+		"an object a second":         {Status{RecoveryObjectsPerSecond: 1}, true},
+	} {
+		if got := tc.status.MovesData(); got != tc.want {
+			t.Errorf("%s: MovesData is %t", name, got)
+		}
+	}
+}

@@ -243,12 +243,11 @@ func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	if found := status.ListPGs(ceph.PGState.IsInactive); found != "" {
 		all = append(all, seen{kind: KindInactivePGs, action: v1alpha1.DisturbanceAbort, message: "PGs are inactive: " + found, atOnce: true})
 	}
-	moving := status.MisplacedObjects + status.DegradedObjects + status.RecoveryBytesPerSecond + status.RecoveryObjectsPerSecond
-	if found := status.ListPGs(ceph.PGState.IsRecovering); found != "" || moving > 0 {
+	if status.MovesData() {
 		all = append(all, seen{
 			kind: KindRecovery, action: cmp.Or(spec.Recovery, v1alpha1.DisturbanceInvalidate),
 			message: fmt.Sprintf("data is being recovered or moved: PGs: %s; %d objects misplaced, %d degraded, %d bytes per second",
-				cmp.Or(found, "none"), status.MisplacedObjects, status.DegradedObjects, status.RecoveryBytesPerSecond),
+				cmp.Or(status.ListPGs(ceph.PGState.IsRecovering), "none"), status.MisplacedObjects, status.DegradedObjects, status.RecoveryBytesPerSecond),
 		})
 	}
 	if found := status.ListPGs(ceph.PGState.IsScrubbing); found != "" {

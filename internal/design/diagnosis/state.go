@@ -110,13 +110,9 @@ func spaceLow(f Facts) *v1alpha1.Finding {
 		100*f.OSDMap.NearFullRatio, 100*f.OSDMap.BackfillFullRatio, 100*f.OSDMap.FullRatio)
 }
 
-func recovers(s *ceph.Status) bool {
-	return s.RecoveryBytesPerSecond > 0 || s.DegradedObjects > 0 || s.MisplacedObjects > 0 || s.CountPGs(ceph.PGState.IsRecovering) > 0
-}
-
 // recoveryAtWork finds work that competes with clients. There is no threshold, because Ceph has none.
 func recoveryAtWork(f Facts) *v1alpha1.Finding {
-	times, _ := f.times(recovers)
+	times, _ := f.times((*ceph.Status).MovesData)
 	if times == "" {
 		return nil
 	}
