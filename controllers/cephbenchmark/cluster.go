@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/loadtarget"
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
@@ -76,10 +77,12 @@ func (f facts) wantsQuiet() bool {
 	return !f.runAtWork()
 }
 
-// betweenRuns reports whether neither a run nor the teardown is in progress. A diagnosis counts as a run while it watches Ceph. The result strays says that
-// runs wait for stray PGs: PGs of deleted pools that OSDs still have to remove.
-func (f facts) betweenRuns() (between, strays bool) {
-	return !f.runAtWork() && !f.tearingDown() && !f.watching(), quiescence.WaitsForRemoval(f.spec.Quiescence)
+// asks says what is read of Ceph besides what is always read. A diagnosis counts as a run while it watches Ceph.
+func (f facts) asks() clusterwatch.Asks {
+	return clusterwatch.Asks{
+		BetweenRuns: !f.runAtWork() && !f.tearingDown() && !f.watching(), Strays: quiescence.WaitsForRemoval(f.spec.Quiescence),
+		Counters: f.watching() && f.Survey != nil && f.whyUncounted() == "",
+	}
 }
 
 // runAtWork reports whether the wait for quiescence before the current run is over: that is so if the run has

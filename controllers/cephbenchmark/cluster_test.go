@@ -104,9 +104,9 @@ func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
 		"at the teardown":         {seen: atWork(deleted, func(f *facts) { f.job = nil })},
 		"where they may remove":   {seen: atWork(func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
 	} {
-		between, strays := test.seen.betweenRuns()
-		if got := between && strays; got != test.want {
-			t.Errorf("%s: %t and %t", name, between, strays)
+		asks := test.seen.asks()
+		if got := asks.BetweenRuns && asks.Strays; got != test.want {
+			t.Errorf("%s: %+v", name, asks)
 		}
 	}
 }

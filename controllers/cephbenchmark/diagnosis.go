@@ -144,6 +144,7 @@ func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (eff
 		if windows, err = seen.concluded(1).Windows(ctx, reporters(seen.runners)); err != nil {
 			return effect{}, err
 		}
+		symptoms.Intervals = append(slices.Clip(symptoms.Intervals), diagnosis.Intervals(windows)...)
 		symptoms.Layers = diagnosis.Layers(int(seen.spec.Diagnosis.Layers.Copies), windows)
 		for _, node := range seen.target().Detail().Nodes { // There is one client.
 			symptoms.Host = diagnosis.HostOf(node.Name, windows)
@@ -173,10 +174,18 @@ const (
 	mostCountedPGs  = 2000
 )
 
+// whyUncounted returns why the counters of OSDs are not read here; "" if they are.
+func (f facts) whyUncounted() string {
+	if osds, pgs := len(f.Survey.OSDs), len(f.Survey.PGs); osds > mostCountedOSDs || pgs > mostCountedPGs {
+		return fmt.Sprintf("ceph-mgr would print the counters of %d OSDs and %d placement groups; the limits are %d and %d.", osds, pgs, mostCountedOSDs, mostCountedPGs)
+	}
+	return ""
+}
+
 // whyNoLayers returns why layers cannot be measured here; "" if they can.
 func (r *Reconciler) whyNoLayers(ctx context.Context, connection ceph.Connection, seen facts) string {
-	if osds, pgs := len(seen.Survey.OSDs), len(seen.Survey.PGs); osds > mostCountedOSDs || pgs > mostCountedPGs {
-		return fmt.Sprintf("ceph-mgr would print the counters of %d OSDs and %d placement groups; the limits are %d and %d.", osds, pgs, mostCountedOSDs, mostCountedPGs)
+	if reason := seen.whyUncounted(); reason != "" {
+		return reason
 	}
 	if _, err := r.Ceph.OSDCounters(ctx, connection); err != nil {
 		return "the counters of OSDs cannot be read: " + err.Error() + "."
@@ -207,6 +216,7 @@ func (r *Reconciler) symptoms(ctx context.Context, connection ceph.Connection, s
 		OSDMap: s.OSDMap, OSDs: s.OSDs, PGs: s.PGs, Versions: s.Versions, Config: s.Config, Statuses: seen.watched(),
 		Latencies: seen.OSDLatencies(seen.memory.watchedSince, seen.now),
 		Work:      slowosd.Typical(seen.OSDIO(), seen.memory.watchedSince, seen.now),
+		Intervals: diagnosis.Between(seen.Counters(seen.memory.watchedSince)),
 	}
 	var devices, balancer, running error
 	var group errgroup.Group // The questions do not depend on each other.

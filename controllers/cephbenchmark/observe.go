@@ -161,7 +161,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark, p r
 	seen.observeOutage()
 	seen.observeNext()
 	r.observePlacement(ctx, &seen)
-	seen.live.LookBetweenRuns(seen.betweenRuns())
+	seen.live.Ask(seen.asks())
 	return seen, nil
 }
 

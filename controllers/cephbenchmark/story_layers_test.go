@@ -154,7 +154,7 @@ func aLayeredDiagnosis(w *world) {
 			w.t.Errorf("pools %+v of %q: want one with three copies and one with one, which are gone", f.asked, f.owner)
 		}
 	})
-	if len(b.Status.Runs) != 1 || b.Status.Runs[0].State != v1alpha1.RunValid || b.Status.Progress.TotalRuns != 0 || len(w.ceph.Calls("OSDCounters")) != 1+15+1 {
+	if len(b.Status.Runs) != 1 || b.Status.Runs[0].State != v1alpha1.RunValid || b.Status.Progress.TotalRuns != 0 || len(w.ceph.Calls("OSDCounters")) < 1+15+1 { // And while it watched.
 		w.t.Errorf("%d readings, %+v", len(w.ceph.Calls("OSDCounters")), b.Status)
 	}
 	w.wantOneCopyInItsOwnPool()

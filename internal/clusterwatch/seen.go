@@ -26,6 +26,17 @@ func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 	return samples
 }
 
+// Counters returns what OSDs had counted at each time from the start on, in order. It leaves out times without an answer.
+func (v View) Counters(start time.Time) [][]ceph.OSDCounters {
+	var all [][]ceph.OSDCounters
+	for _, x := range v.Extras {
+		if !x.time.Before(start) && len(x.counters) > 0 {
+			all = append(all, x.counters)
+		}
+	}
+	return all
+}
+
 // OSDIO returns one Look for each Extra, with the client I/O of OSDs. A Look has no OSDs if that I/O was not
 // read.
 func (v View) OSDIO() []slowosd.Look {

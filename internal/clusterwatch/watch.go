@@ -46,10 +46,9 @@ type Watch struct {
 	news    func()
 	hurry   chan struct{}
 
-	mu      sync.Mutex
-	between bool // no run or teardown is in progress, so queries that would disturb a measurement are allowed
-	strays  bool // stray PGs, which OSDs still have to remove, are queried too
-	survey  *Survey
+	mu     sync.Mutex
+	asks   Asks
+	survey *Survey
 	// surveyedAt is when the survey was taken, and surveyAgain says that a new survey was requested.
 	surveyedAt  time.Time
 	surveyAgain bool
@@ -57,6 +56,15 @@ type Watch struct {
 	extras      []Extra
 	noIO        time.Time // until when the client I/O of OSDs is not queried
 	err         error     // of the last attempt to take a sample, and of a survey that was due with it
+}
+
+// Asks says what a Watch reads besides what it always reads. Each is expensive: Ceph reads figures of all OSDs or PGs.
+type Asks struct {
+	// BetweenRuns says that neither a run nor the teardown is in progress. Then the free space of each OSD is read, and
+	// otherwise their client I/O. Strays, which are read between runs only, are PGs that OSDs still have to remove.
+	BetweenRuns, Strays bool
+	// Counters are what OSDs have counted since they started.
+	Counters bool
 }
 
 // Survey holds facts that should not change during an execution.
@@ -82,12 +90,14 @@ type Extra struct {
 	DF *ceph.DF
 	// OSDs is read only between runs; nil otherwise.
 	OSDs []ceph.OSD
+	// counters are those of OSDs; nil if nobody asked for them, or without an answer.
+	counters []ceph.OSDCounters
 }
 
 // New returns a Watch that gets its connections from the given Connect function. Run calls the function news
 // after each attempt to take a sample.
 func New(c ceph.Client, connect Connect, now func() time.Time, news func()) *Watch {
-	return &Watch{ceph: c, connect: connect, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
+	return &Watch{ceph: c, connect: connect, now: now, news: news, hurry: make(chan struct{}, 1), asks: Asks{BetweenRuns: true, Strays: true}}
 }
 
 // Run takes samples until the context ends.
@@ -114,30 +124,22 @@ func (w *Watch) Soon() {
 	}
 }
 
-// LookBetweenRuns sets whether the execution is between runs, which means that neither a run nor the teardown is
-// in progress. Between runs, the Watch also queries the free space of each OSD. If the parameter strays is set,
-// it also queries stray PGs, which OSDs still have to remove. Both queries are too expensive during a run: Ceph
-// reads figures of all OSDs or PGs for them.
-func (w *Watch) LookBetweenRuns(between, strays bool) {
+// Ask sets what is read from now on.
+func (w *Watch) Ask(a Asks) {
+	a.Strays = a.Strays && a.BetweenRuns
 	w.mu.Lock()
-	begins := between && strays && !w.strays
-	w.between, w.strays = between, between && strays
+	begins := a.Strays && !w.asks.Strays
+	w.asks = a
 	w.mu.Unlock()
 	if begins {
 		w.Soon()
 	}
 }
 
-func (w *Watch) betweenRuns() bool {
+func (w *Watch) asked() Asks {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.between
-}
-
-func (w *Watch) looksForStrays() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.strays
+	return w.asks
 }
 
 // look takes a sample and, if startSurvey returns true, a survey. It takes both concurrently, because the
@@ -173,7 +175,9 @@ func (w *Watch) look(ctx context.Context) {
 }
 
 // words returns the number of words that an Extra takes for OSDs.
-func (x Extra) words() int { return 3*len(x.latencies) + 5*len(x.io) + 9*len(x.OSDs) }
+func (x Extra) words() int {
+	return 3*len(x.latencies) + 5*len(x.io) + 9*len(x.OSDs) + 17*len(x.counters)
+}
 
 // thinned returns the Extras if they have at most maxFigures. Otherwise, it drops every second one, but not the last. So
 // the oldest are the furthest apart. It does not change the argument, which views share.
@@ -254,7 +258,8 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(ceph.StoreIn(&sample.Status, func() (*ceph.Status, error) { return w.ceph.Status(ctx, connection) }))
 	group.Go(ceph.StoreIn(&sample.PoolIO, func() ([]ceph.PoolIO, error) { return w.ceph.PoolIO(ctx, connection) }))
-	if w.looksForStrays() {
+	asked := w.asked()
+	if asked.Strays {
 		group.Go(ceph.StoreIn(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, connection) }))
 	}
 	var more *Extra
@@ -262,11 +267,17 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 		more = &Extra{time: sample.Time}
 		group.Go(ceph.StoreIn(&more.latencies, func() ([]ceph.OSDLatency, error) { return w.ceph.OSDPerf(ctx, connection) }))
 		group.Go(ceph.StoreIn(&more.DF, func() (*ceph.DF, error) { return w.ceph.DF(ctx, connection) }))
-		if w.betweenRuns() {
+		if asked.BetweenRuns {
 			group.Go(ceph.StoreIn(&more.OSDs, func() ([]ceph.OSD, error) { return w.ceph.OSDs(ctx, connection) }))
 		} else {
 			group.Go(func() error {
 				more.io = w.osdIO(ctx, connection)
+				return nil
+			})
+		}
+		if asked.Counters {
+			group.Go(func() error {
+				more.counters, _ = w.ceph.OSDCounters(ctx, connection) // Optional: not each version of Ceph has them.
 				return nil
 			})
 		}

@@ -20,7 +20,7 @@ func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
 	})
 	for _, verb := range []string{"Status", "PoolIO", "Strays", "DF", "OSDPerf", "OSDMap", ""} {
 		w := &Watch{
-			ceph: fake, now: time.Now, between: true, strays: true,
+			ceph: fake, now: time.Now, asks: Asks{BetweenRuns: true, Strays: true},
 			connect: func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil },
 		}
 		w.look(t.Context()) // with the survey

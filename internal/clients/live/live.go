@@ -134,13 +134,12 @@ func (s *Execution) Hurry() {
 	}
 }
 
-// LookBetweenRuns passes its arguments to [clusterwatch.Watch.LookBetweenRuns], which turns the extra
-// observations between runs on or off. Before StartWatch, it does nothing.
-func (s *Execution) LookBetweenRuns(between, strays bool) {
+// Ask passes what the watch reads to [clusterwatch.Watch.Ask]. Before StartWatch, it does nothing.
+func (s *Execution) Ask(a clusterwatch.Asks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch != nil {
-		s.watch.LookBetweenRuns(between, strays)
+		s.watch.Ask(a)
 	}
 }
 

@@ -33,7 +33,9 @@ const (
 type comparison struct {
 	osd   int
 	class string
-	// ratios has, for each sample, the OSD's commit latency divided by the median of the others of its class.
+	// operation is that whose own time is compared; "" if it is the commit latency.
+	operation string
+	// ratios has, for each sample, the OSD's latency divided by the median of the others of its class.
 	ratios []float64
 	// seconds and others are the mean latencies.
 	seconds, others float64
@@ -45,23 +47,23 @@ type timed struct {
 	seconds float64
 }
 
-// slowOSDs names OSDs whose commit latency is above that of their class in a way that chance does not explain. In
-// each sample, an OSD is divided by the median of the others, so what slows all of them cancels. The ratios have to
-// be above leastRatio by a t interval whose error is shared among all OSDs. A robust score of one value for each OSD
-// could not tell anything about the three OSDs that many clusters have.
+// slowOSDs names OSDs that are slower than those of their class in a way that chance does not explain. In each sample, an
+// OSD is divided by the median of the others, so what slows all of them cancels. The ratios have to be above leastRatio by
+// a t interval whose error is shared among all OSDs. A robust score of one value for each OSD could not tell anything
+// about the three OSDs that many clusters have.
 func slowOSDs(f Facts) *v1alpha1.Finding {
-	named := slower(f.beside(), leastExcessSeconds)
-	if len(named) == 0 {
-		return nil
-	}
+	all, least := f.beside()
 	var evidence []string
 	var osds []int
-	for _, n := range named {
+	for _, n := range slower(all, least) {
 		osds = append(osds, n.osd)
-		evidence = append(evidence, fmt.Sprintf("osd.%d: commits in %s, others of class %q in %s; %.1f times (%.1f to %.1f)%s",
-			n.osd, milliseconds(n.seconds), n.class, milliseconds(n.others), n.seconds/n.others, n.low, n.high, f.workOf(n.osd, n.class)))
+		evidence = append(evidence, f.slowness(n))
+	}
+	if len(osds) == 0 {
+		return nil
 	}
 	slices.Sort(osds)
+	osds = slices.Compact(osds) // One may be slow for reads and for writes.
 	verb := "is"
 	if len(osds) > 1 {
 		verb = "are"
@@ -69,6 +71,17 @@ func slowOSDs(f Facts) *v1alpha1.Finding {
 	const remedy = "Look at their disks and nodes (`ceph device ls`, SMART, CPU limits). " +
 		"To see the pool without one of them: `ceph osd primary-affinity osd.N 0` keeps reads away; out moves its data."
 	return found(likely, remedy, evidence, "%s %s slower than others of the class. A write waits for the slowest of its copies.", names(osds), verb)
+}
+
+// slowness is the evidence that an OSD is slow.
+func (f Facts) slowness(s slow) string {
+	times := fmt.Sprintf("%.1f times (%.1f to %.1f)", s.seconds/s.others, s.low, s.high)
+	if s.operation == "" {
+		return fmt.Sprintf("osd.%d: commits in %s, others of class %q in %s; %s%s",
+			s.osd, milliseconds(s.seconds), s.class, milliseconds(s.others), times, f.workOf(s.osd, s.class))
+	}
+	return fmt.Sprintf("osd.%d: %s for a %s by itself, others of class %q %s; %s%s",
+		s.osd, milliseconds(s.seconds), s.operation, s.class, milliseconds(s.others), times, f.stageOf(s.comparison))
 }
 
 // slow is an OSD that is slower than others by a factor within an interval.
@@ -111,13 +124,17 @@ func (f Facts) workOf(osd int, class string) string {
 	return fmt.Sprintf("; serves %.1f times their operations", work/stats.GeometricMedian(others))
 }
 
-// beside returns the OSDs that can be compared.
-func (f Facts) beside() []comparison {
+// beside returns the OSDs that can be compared, and the excess that counts: by their counters, or else by their commit
+// latencies.
+func (f Facts) beside() ([]comparison, float64) {
+	if all := f.owns(); len(all) > 0 {
+		return all, leastOwnExcess
+	}
 	var samples []map[string][]timed
 	for _, sample := range f.Latencies {
 		samples = append(samples, f.written(sample))
 	}
-	return compared(samples)
+	return compared(samples), leastExcessSeconds
 }
 
 // compared returns the OSDs that can be compared with others of their class in samples.
@@ -180,7 +197,7 @@ func (f Facts) isWritten(osd int) bool {
 
 // whyNotBesides returns why no OSDs were compared; "" if some were.
 func whyNotBesides(f Facts) string {
-	if len(f.beside()) > 0 {
+	if all, _ := f.beside(); len(all) > 0 {
 		return ""
 	}
 	for _, osds := range f.classes() {

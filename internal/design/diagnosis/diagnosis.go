@@ -32,6 +32,8 @@ type Facts struct {
 	// Latencies are those that OSDs reported, and Work is the client I/O of OSDs during that time.
 	Latencies []archive.OSDSample
 	Work      []ceph.OSDIO
+	// Intervals has what OSDs counted, in intervals in which all had the same kind of load; none if that was not read.
+	Intervals []Interval
 	// Devices, Balancer and Running are missing if they could not be read; Unread then says why. Running has
 	// Options of some OSDs of each device class.
 	Devices  []ceph.OSDDevice
@@ -76,6 +78,7 @@ func checks() []check {
 		{"SlowOperations", slowOperations, nil},
 		{"SlowNetwork", slowNetwork, nil},
 		{"SlowOSDs", slowOSDs, Facts.knowBesides},
+		{"SlowReplication", slowReplication, Facts.knowWaits},
 		{"SlowRoundTrip", slowRoundTrip, Facts.knowRoundTrips},
 		{"NetworkLoss", networkLoss, Facts.knowLoss},
 		{"MTUMismatch", mtuMismatch, Facts.knowSizes},
@@ -165,6 +168,9 @@ func unchecked(f Facts) []string {
 	all := slices.Clone(f.Unread)
 	if reason := whyNotBesides(f); reason != "" {
 		all = append(all, "OSDs were not compared: "+reason)
+	}
+	if len(f.Intervals) == 0 {
+		all = append(all, "The own times of OSDs, because their counters were not read: only commit latencies could be compared.")
 	}
 	if f.Pool == "" {
 		all = append(all, "Placement groups and compression of a pool: name the pool in diagnosis.pool.")

@@ -64,6 +64,42 @@ func looks(milliseconds []float64, n int) []archive.OSDSample {
 	return all
 }
 
+// counting gives OSDs six intervals, in which each did 100 writes and reads; one of them did more.
+func counting(more func(*ceph.OSDCounters)) func(*Facts) {
+	of := func(milliseconds float64, n int64) ceph.Average {
+		return ceph.Average{Count: n, Seconds: milliseconds / 1000 * float64(n)}
+	}
+	return func(f *Facts) {
+		readings := make([][]ceph.OSDCounters, 7)
+		for i := range readings {
+			for id := range 3 {
+				n := int64(100 * i)
+				scatter := 1 + 0.02*float64((i+id)%2)
+				c := ceph.OSDCounters{
+					ID: id, Write: of(4*scatter, n), WriteProcessing: of(3.6*scatter, n), WritePreparing: of(0.7, n), Submit: of(0.2, 3*n), Commit: of(1.5, 3*n),
+					Read: of(0.3, n), ReadProcessing: of(0.2, n), StoreRead: of(0.1, n),
+				}
+				if id == 1 {
+					for range i {
+						more(&c)
+					}
+				}
+				readings[i] = append(readings[i], c)
+			}
+		}
+		f.Intervals = Between(readings)
+	}
+}
+
+func alone(plant func(*Facts)) func(*Facts) {
+	return func(f *Facts) {
+		plant(f)
+		for i := range f.Intervals {
+			f.Intervals[i].OneCopy = true
+		}
+	}
+}
+
 func codes(r v1alpha1.DiagnosisResult) []string {
 	var all []string
 	for _, f := range r.Findings {
@@ -165,10 +201,23 @@ func TestJudge(t *testing.T) {
 				f.OSDs[i].DeviceClass, f.Devices[i].Rotational = "hdd", true
 			}
 		}, "NoFastDB", possible, "osd.2 on node-2"},
-		"logs for debugging": {config("osd", "debug_osd", "20/20"), "DebugLogs", likely, "osd debug_osd 20/20"},
-		"usual logs":         {config("osd", "debug_osd", "1/5"), "", "", ""},
-		"logs of monitors":   {config("mon", "debug_mon", "20"), "", "", ""},
-		"a slow OSD":         {func(f *Facts) { f.Latencies = looks([]float64{2, 8, 2}, 6) }, "SlowOSDs", likely, "osd.1: commits in 8.4"},
+		"logs for debugging":         {config("osd", "debug_osd", "20/20"), "DebugLogs", likely, "osd debug_osd 20/20"},
+		"usual logs":                 {config("osd", "debug_osd", "1/5"), "", "", ""},
+		"logs of monitors":           {config("mon", "debug_mon", "20"), "", "", ""},
+		"a slow OSD":                 {func(f *Facts) { f.Latencies = looks([]float64{2, 8, 2}, 6) }, "SlowOSDs", likely, "osd.1: commits in 8.4"},
+		"an OSD whose queue is slow": {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 2 }), "SlowOSDs", likely, "osd.1: 22.41 ms for a write by itself"},
+		"which stage is slow":        {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 2 }), "SlowOSDs", likely, "20.01 ms more in its queue"},
+		"an OSD whose store is slow": {counting(func(c *ceph.OSDCounters) {
+			c.Commit.Seconds += 1
+			c.WriteProcessing.Seconds += 0.5
+			c.Write.Seconds += 0.5
+		}), "SlowOSDs", likely, "ms more in its store"},
+		"an OSD whose reads are slow": {counting(func(c *ceph.OSDCounters) { c.Read.Seconds += 0.3; c.ReadProcessing.Seconds += 0.3 }), "SlowOSDs", likely, "for a read by itself"},
+		"an OSD that waits longer":    {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 1; c.WriteProcessing.Seconds += 1 }), "SlowReplication", possible, "osd.1: its writes wait 11.67 ms for other copies"},
+		"OSDs that count alike":       {counting(func(*ceph.OSDCounters) {}), "", "", ""},
+		"an OSD that did little":      {counting(func(c *ceph.OSDCounters) { c.Write.Count, c.Write.Seconds, c.Read.Count = 9, 9, 9 }), "", "", ""},
+		"an OSD that was restarted":   {counting(func(c *ceph.OSDCounters) { *c = ceph.OSDCounters{ID: c.ID} }), "", "", ""},
+		"waits of single copies":      {alone(counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 1; c.WriteProcessing.Seconds += 1 })), "", "", ""},
 		"of two OSDs, none is the slow one": {func(f *Facts) {
 			f.Latencies, f.OSDs[2].Status = looks([]float64{2, 8}, 6), "down"
 		}, "", "", ""},

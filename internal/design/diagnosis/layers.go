@@ -40,6 +40,8 @@ type Window struct {
 	RoundTripSeconds float64 `json:"roundTripSeconds,omitempty"`
 	// Counted is what all OSDs of the pool counted meanwhile.
 	Counted ceph.OSDCounters `json:"counted"`
+	// Interval has what each OSD counted. It is not archived, because it grows with the cluster.
+	Interval Interval `json:"-"`
 	// Fault says why the window does not count; "" if it does.
 	Fault string `json:"fault,omitempty"`
 }

@@ -23,8 +23,8 @@ func TestTheLab(t *testing.T) {
 	if diff := cmp.Diff([]string{"MemoryTarget", "LoopDevices", "NoFastDB"}, codes(r)); diff != "" {
 		t.Error(diff)
 	}
-	if len(f.beside()) != 3 {
-		t.Errorf("%d OSDs were compared", len(f.beside()))
+	if all, _ := f.beside(); len(all) != 3 {
+		t.Errorf("%d OSDs were compared", len(all))
 	}
 	f.Pool = "cephtune-scratch"
 	if diff := cmp.Diff([]string{"MemoryTarget", "LoopDevices", "NoFastDB"}, codes(Judge(f))); diff != "" {

@@ -91,6 +91,20 @@ func course(random *rand.Rand, osds, n int, factor, spread, noise float64) []arc
 	return all
 }
 
+// counted returns samples as intervals in which OSDs counted writes that took as long in their store.
+func counted(samples []archive.OSDSample) (all []Interval) {
+	for _, sample := range samples {
+		var i Interval
+		for _, osd := range sample.OSDs {
+			n := ceph.Average{Count: 100}
+			i.Before = append(i.Before, ceph.OSDCounters{ID: osd.ID})
+			i.After = append(i.After, ceph.OSDCounters{ID: osd.ID, Write: n, WriteProcessing: n, WritePreparing: n, Submit: n, Commit: ceph.Average{Count: 100, Seconds: 100 * osd.CommitSeconds}})
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
 // In a cluster without a slow OSD, one is named in at most 5 % of the worlds, although noise lasts from sample to sample;
 // an OSD that is three times as slow is named in most.
 func TestSimulatedSlowOSDs(t *testing.T) {
@@ -100,7 +114,12 @@ func TestSimulatedSlowOSDs(t *testing.T) {
 		osds                      int
 		factor, spread, noise     float64
 		leastSlow, mostOthersSlow float64
+		counters                  bool
 	}{
+		{osds: 3, factor: 1, spread: 0.1, noise: 0.3, mostOthersSlow: 0.05, counters: true},
+		{osds: 12, factor: 1, spread: 0.1, noise: 0.3, mostOthersSlow: 0.05, counters: true},
+		{osds: 12, factor: 1, spread: 0.1, noise: 0.8, mostOthersSlow: 0.05, counters: true},
+		{osds: 12, factor: 3, spread: 0.1, noise: 0.2, leastSlow: 0.6, mostOthersSlow: 0.05, counters: true},
 		{osds: 3, factor: 1, spread: 0.1, noise: 0.3, mostOthersSlow: 0.05},
 		{osds: 12, factor: 1, spread: 0.1, noise: 0.3, mostOthersSlow: 0.05},
 		{osds: 60, factor: 1, spread: 0.1, noise: 0.3, mostOthersSlow: 0.05},
@@ -113,6 +132,9 @@ func TestSimulatedSlowOSDs(t *testing.T) {
 		for range worlds {
 			f := healthy(tc.osds)
 			f.Latencies = course(random, tc.osds, 6, tc.factor, tc.spread, tc.noise)
+			if tc.counters {
+				f.Intervals = counted(f.Latencies)
+			}
 			finding := slowOSDs(f)
 			if finding == nil {
 				continue
