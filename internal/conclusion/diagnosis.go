@@ -75,7 +75,7 @@ func (s Execution) window(ctx context.Context, clients []Reporter, load diagnosi
 	if err != nil {
 		return w, err
 	}
-	w.Interval = diagnosis.Interval{Before: before, After: after, OneCopy: w.Copies == 1}
+	w.Interval = diagnosis.Interval{Before: before, After: after}
 	if w.Counted, err = diagnosis.Counted(before, after, s.osdsOf(load.Target)); err != nil {
 		w.Fault = err.Error()
 	}

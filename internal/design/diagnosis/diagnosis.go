@@ -78,7 +78,6 @@ func checks() []check {
 		{"SlowOperations", slowOperations, nil},
 		{"SlowNetwork", slowNetwork, nil},
 		{"SlowOSDs", slowOSDs, Facts.knowBesides},
-		{"SlowReplication", slowReplication, Facts.knowWaits},
 		{"SlowRoundTrip", slowRoundTrip, Facts.knowRoundTrips},
 		{"NetworkLoss", networkLoss, Facts.knowLoss},
 		{"MTUMismatch", mtuMismatch, Facts.knowSizes},

@@ -91,15 +91,6 @@ func counting(more func(*ceph.OSDCounters)) func(*Facts) {
 	}
 }
 
-func alone(plant func(*Facts)) func(*Facts) {
-	return func(f *Facts) {
-		plant(f)
-		for i := range f.Intervals {
-			f.Intervals[i].OneCopy = true
-		}
-	}
-}
-
 func codes(r v1alpha1.DiagnosisResult) []string {
 	var all []string
 	for _, f := range r.Findings {
@@ -213,11 +204,10 @@ func TestJudge(t *testing.T) {
 			c.Write.Seconds += 0.5
 		}), "SlowOSDs", likely, "ms more in its store"},
 		"an OSD whose reads are slow": {counting(func(c *ceph.OSDCounters) { c.Read.Seconds += 0.3; c.ReadProcessing.Seconds += 0.3 }), "SlowOSDs", likely, "for a read by itself"},
-		"an OSD that waits longer":    {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 1; c.WriteProcessing.Seconds += 1 }), "SlowReplication", possible, "osd.1: its writes wait 11.67 ms for other copies"},
+		"an OSD that waits longer":    {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 1; c.WriteProcessing.Seconds += 1 }), "", "", ""},
 		"OSDs that count alike":       {counting(func(*ceph.OSDCounters) {}), "", "", ""},
 		"an OSD that did little":      {counting(func(c *ceph.OSDCounters) { c.Write.Count, c.Write.Seconds, c.Read.Count = 9, 9, 9 }), "", "", ""},
 		"an OSD that was restarted":   {counting(func(c *ceph.OSDCounters) { *c = ceph.OSDCounters{ID: c.ID} }), "", "", ""},
-		"waits of single copies":      {alone(counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 1; c.WriteProcessing.Seconds += 1 })), "", "", ""},
 		"of two OSDs, none is the slow one": {func(f *Facts) {
 			f.Latencies, f.OSDs[2].Status = looks([]float64{2, 8}, 6), "down"
 		}, "", "", ""},
