@@ -85,6 +85,18 @@ func (f facts) asks() clusterwatch.Asks {
 	}
 }
 
+// mayLoseNodes reports whether clients are at work, and Ceph outlives the node of one of them.
+func (f facts) mayLoseNodes() bool {
+	if !f.runAtWork() || f.tearingDown() || f.Survey == nil {
+		return false
+	}
+	hosts := map[string]bool{}
+	for _, osd := range f.Survey.Tree {
+		hosts[osd.Buckets["host"]] = true
+	}
+	return len(hosts) > 1
+}
+
 // runAtWork reports whether the wait for quiescence before the current run is over: that is so if the run has
 // begun, all runs have ended, or a client's pod has ended.
 func (f facts) runAtWork() bool {

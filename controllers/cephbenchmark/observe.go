@@ -161,7 +161,11 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark, p r
 	seen.observeOutage()
 	seen.observeNext()
 	r.observePlacement(ctx, &seen)
-	seen.live.Ask(seen.asks())
+	asks := seen.asks()
+	if seen.mayLoseNodes() {
+		asks.Clients = r.blocker(seen).Addresses
+	}
+	seen.live.Ask(asks)
 	return seen, nil
 }
 

@@ -50,11 +50,16 @@ func (f facts) teardown() teardown.Facts {
 // specKnown reports whether the spec of the execution is known from an unaltered Job.
 func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches() }
 
+// blocker returns what finds clients in Ceph, and blocks them.
+func (r *Reconciler) blocker(seen facts) teardown.Blocker {
+	return teardown.Blocker{Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster, Known: seen.View.Clients}
+}
+
 // remover returns the Remover, which carries out the parts of the teardown.
 func (r *Reconciler) remover(seen pass) teardown.Remover {
 	return teardown.Remover{
 		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen),
-		Blocks: teardown.Blocker{Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster}, Owner: objectref.To(v1alpha1.KindCephBenchmark, seen.benchmark),
+		Blocks: r.blocker(seen.facts), Owner: objectref.To(v1alpha1.KindCephBenchmark, seen.benchmark),
 		RestoreOSDs: func(ctx context.Context) (reconcile.Wait, error) { return r.restoreOwnOSDs(ctx, seen) },
 		Prune: func(ctx context.Context) (reconcile.Wait, error) {
 			if seen.deleted() { // Kubernetes deletes the results with their owner.

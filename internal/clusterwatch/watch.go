@@ -25,6 +25,10 @@ const (
 	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is optional. If it
 	// gets no answer, it delays the queries that share its `ceph` process.
 	askIOAgain = 5 * time.Minute
+	// clientsEvery is the interval between lists of clients, which take a command for each monitor. The latest maxClients
+	// addresses are kept: each command of a task is a client of its own.
+	clientsEvery = 30 * time.Second
+	maxClients   = 1024
 	// maxSamples limits the memory of an execution to 26 hours of samples: the longest phase, 24 hours, is
 	// judged at its end from all of its samples.
 	maxSamples = 26 * time.Hour / SampleEvery
@@ -54,6 +58,8 @@ type Watch struct {
 	surveyAgain bool
 	samples     []quiescence.Sample
 	extras      []Extra
+	clients     []string  // addresses that were listed, each once
+	listedAt    time.Time // when they were listed last
 	noIO        time.Time // until when the client I/O of OSDs is not queried
 	err         error     // of the last attempt to take a sample, and of a survey that was due with it
 }
@@ -65,6 +71,8 @@ type Asks struct {
 	BetweenRuns, Strays bool
 	// Counters are what OSDs have counted since they started.
 	Counters bool
+	// Clients lists the addresses of the execution's clients in Ceph, every clientsEvery; nil if nobody needs them.
+	Clients func(context.Context) ([]string, error)
 }
 
 // Survey holds facts that should not change during an execution.
@@ -232,6 +240,8 @@ type View struct {
 	Survey  *Survey
 	Samples []quiescence.Sample
 	Extras  []Extra
+	// Clients are the addresses in Ceph at which the execution's clients were seen.
+	Clients []string
 	Err     error // of the last attempt to take a sample, and of a survey that was due with it
 }
 
@@ -241,7 +251,7 @@ func (w *Watch) View() View {
 	defer w.mu.Unlock()
 	return View{
 		Survey: w.survey, Err: w.err,
-		Samples: slices.Clip(w.samples), Extras: slices.Clip(w.extras),
+		Samples: slices.Clip(w.samples), Extras: slices.Clip(w.extras), Clients: slices.Clip(w.clients),
 	}
 }
 
@@ -261,6 +271,12 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	asked := w.asked()
 	if asked.Strays {
 		group.Go(ceph.StoreIn(&sample.Strays, func() (*ceph.Strays, error) { return w.ceph.Strays(ctx, connection) }))
+	}
+	if asked.Clients != nil && sample.Time.Sub(w.listedAt) >= clientsEvery { // Only this goroutine changes listedAt.
+		group.Go(func() error {
+			w.noteClients(ctx, asked.Clients, sample.Time)
+			return nil
+		})
 	}
 	var more *Extra
 	if !surveying && w.wantsExtra(sample.Time) {
@@ -285,6 +301,22 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 	err = group.Wait()
 	sample.PoolIO = slices.DeleteFunc(sample.PoolIO, isIdle)
 	return sample, more, err
+}
+
+// noteClients lists the clients, if Ceph answers. A monitor that dies takes the list of its clients with it.
+func (w *Watch) noteClients(ctx context.Context, list func(context.Context) ([]string, error), now time.Time) {
+	listed, err := list(ctx)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listedAt = now
+	for _, address := range listed {
+		if !slices.Contains(w.clients, address) {
+			w.clients = latest(append(w.clients, address), maxClients)
+		}
+	}
 }
 
 // isIdle reports whether clients do nothing in a pool. Samples leave out such pools, because a cluster

@@ -262,6 +262,7 @@ func TestNodesClientsNodeDies(t *testing.T) {
 	if address == "" {
 		t.Fatalf("no client is on %s: %v", victim, nodes)
 	}
+	time.Sleep(40 * time.Second) // The client may be connected to the monitor that dies, and clients are listed every 30 s.
 	begin := time.Now()
 	since := func(event string) { t.Logf("%s: %.0f s after the node died", event, time.Since(begin).Seconds()) }
 	c.turnOff(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,10 +40,12 @@ type Blocker struct {
 	Rook    scratchpool.Rook
 	Ceph    CephOfBlocks
 	Cluster settings.Cluster
+	// Known are addresses at which clients were seen earlier: a monitor that died with the node cannot tell its own.
+	Known []string
 }
 
-// block blocks the clients of stuck pods. It needs no record of them: the monitors know who is connected, and blocking
-// a client again only extends its entry. So after a crash, block simply begins anew.
+// block blocks the clients of stuck pods: those that monitors know now, and those that were seen earlier. Blocking a client
+// again only extends its entry. So after a crash, block simply begins anew.
 func (r Remover) block(ctx context.Context, v View) (reconcile.Wait, error) {
 	found, err := r.Blocks.find(ctx, v.stuck())
 	if err == nil {
@@ -86,6 +89,22 @@ func (r Remover) blockNew(ctx context.Context, addresses []string, now time.Time
 // which Ceph sees if the network masquerades pods. At most this execution has clients at work in a Ceph cluster, because
 // it has the lock.
 func (b Blocker) find(ctx context.Context, pods []corev1.Pod) ([]string, error) {
+	connected, err := b.Addresses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hosts := hostsOf(pods)
+	var found []string
+	for _, address := range append(connected, b.Known...) {
+		if host, ok := hostOf(address); ok && hosts[host] && !slices.Contains(found, address) {
+			found = append(found, address)
+		}
+	}
+	return found, nil
+}
+
+// Addresses returns the addresses of all clients that are connected to monitors in quorum.
+func (b Blocker) Addresses(ctx context.Context) (all []string, err error) {
 	observer, err := b.Rook.Connection(ctx, b.Cluster, b.Cluster.Identities.Observer)
 	if err != nil {
 		return nil, err
@@ -98,20 +117,14 @@ func (b Blocker) find(ctx context.Context, pods []corev1.Pod) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	hosts := hostsOf(pods)
-	var found []string
 	for _, monitor := range status.QuorumNames { // The monitor of a lost node would not answer.
 		addresses, err := b.Ceph.ClientAddresses(ctx, observer, monitor, clients.User)
 		if err != nil {
 			return nil, fmt.Errorf("list the clients of monitor %s: %w", monitor, err)
 		}
-		for _, address := range addresses {
-			if host, ok := hostOf(address); ok && hosts[host] {
-				found = append(found, address)
-			}
-		}
+		all = append(all, addresses...)
 	}
-	return found, nil
+	return all, nil
 }
 
 func (b Blocker) block(ctx context.Context, address string) error {

@@ -38,6 +38,7 @@ func TestBlock(t *testing.T) {
 	mine := []string{"10.0.0.1:0/11111", "192.0.2.1:0/22222"}
 	for name, c := range map[string]struct {
 		clients []string
+		known   []string
 		err     error // of ClientAddresses
 		want    []string
 		wantErr bool
@@ -45,6 +46,8 @@ func TestBlock(t *testing.T) {
 		"clients of the pod, and masqueraded ones": {clients: mine, want: mine},
 		"clients of other pods":                    {clients: []string{"10.0.0.2:0/11111", "10.0.0.11:0/11111"}},
 		"no client":                                {},
+		"a client of a monitor that died":          {known: []string{"10.0.0.1:0/11111", "10.0.0.2:0/44444"}, want: mine[:1]},
+		"a client that was seen before":            {clients: mine, known: mine[:1], want: mine},
 		"the key lacks the cap":                    {clients: mine, err: &ceph.Error{Errno: int(syscall.EACCES)}},
 		"a monitor does not answer":                {clients: mine, err: errors.New("timed out"), wantErr: true},
 	} {
@@ -57,6 +60,7 @@ func TestBlock(t *testing.T) {
 			})
 			r := Remover{Progress: &Progress{}, Blocks: Blocker{
 				Rook: oneRook{}, Ceph: fake, Cluster: settings.Cluster{Identities: settings.Identities{Observer: "observer", IO: "io"}},
+				Known: c.known,
 			}}
 			waits, err := r.Do(t.Context(), Next{Part: PartBlock}, stuckView(today()))
 			if (err != nil) != c.wantErr || !c.wantErr && c.err == nil && waits.IsDone() {
