@@ -144,8 +144,7 @@ func (r *Reconciler) diagnose(ctx context.Context, seen pass, wrong string) (eff
 		if windows, err = seen.concluded(1).Windows(ctx, reporters(seen.runners)); err != nil {
 			return effect{}, err
 		}
-		symptoms.Intervals = append(slices.Clip(symptoms.Intervals), diagnosis.Intervals(windows)...)
-		symptoms.Layers = diagnosis.Layers(int(seen.spec.Diagnosis.Layers.Copies), windows)
+		symptoms = symptoms.With(int(seen.spec.Diagnosis.Layers.Copies), windows)
 		for _, node := range seen.target().Detail().Nodes { // There is one client.
 			symptoms.Host = diagnosis.HostOf(node.Name, windows)
 		}

@@ -52,7 +52,7 @@ func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches()
 
 // blocker returns what finds clients in Ceph, and blocks them.
 func (r *Reconciler) blocker(seen facts) teardown.Blocker {
-	return teardown.Blocker{Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster, Known: seen.View.Clients}
+	return teardown.Blocker{Rook: r.Rook, Ceph: r.Ceph, Cluster: seen.cluster, Known: seen.Clients}
 }
 
 // remover returns the Remover, which carries out the parts of the teardown.

@@ -305,10 +305,9 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 
 // noteClients lists the clients, if Ceph answers. A monitor that dies takes the list of its clients with it.
 func (w *Watch) noteClients(ctx context.Context, list func(context.Context) ([]string, error), now time.Time) {
-	listed, err := list(ctx)
-	if err != nil {
-		return
-	}
+	ctx, cancel := context.WithTimeout(ctx, SampleEvery) // A monitor that hangs must not delay the sample.
+	defer cancel()
+	listed, _ := list(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listedAt = now

@@ -199,12 +199,12 @@ func TestJudge(t *testing.T) {
 		"an OSD whose queue is slow": {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 2 }), "SlowOSDs", likely, "osd.1: 22.41 ms for a write by itself"},
 		"which stage is slow":        {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 2 }), "SlowOSDs", likely, "20.01 ms more in its queue"},
 		"an OSD whose store is slow": {counting(func(c *ceph.OSDCounters) {
-			c.Commit.Seconds += 1
+			c.Commit.Seconds++
 			c.WriteProcessing.Seconds += 0.5
 			c.Write.Seconds += 0.5
 		}), "SlowOSDs", likely, "ms more in its store"},
 		"an OSD whose reads are slow": {counting(func(c *ceph.OSDCounters) { c.Read.Seconds += 0.3; c.ReadProcessing.Seconds += 0.3 }), "SlowOSDs", likely, "for a read by itself"},
-		"an OSD that waits longer":    {counting(func(c *ceph.OSDCounters) { c.Write.Seconds += 1; c.WriteProcessing.Seconds += 1 }), "", "", ""},
+		"an OSD that waits longer":    {counting(func(c *ceph.OSDCounters) { c.Write.Seconds++; c.WriteProcessing.Seconds++ }), "", "", ""},
 		"OSDs that count alike":       {counting(func(*ceph.OSDCounters) {}), "", "", ""},
 		"an OSD that did little":      {counting(func(c *ceph.OSDCounters) { c.Write.Count, c.Write.Seconds, c.Read.Count = 9, 9, 9 }), "", "", ""},
 		"an OSD that was restarted":   {counting(func(c *ceph.OSDCounters) { *c = ceph.OSDCounters{ID: c.ID} }), "", "", ""},

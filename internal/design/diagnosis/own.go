@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 )
@@ -22,14 +23,16 @@ func Between(readings [][]ceph.OSDCounters) (all []Interval) {
 	return all
 }
 
-// Intervals returns those of windows that were measured without a fault.
-func Intervals(windows []Window) (all []Interval) {
+// With returns the facts with what was measured in windows on a pool with this number of copies.
+func (f Facts) With(copies int, windows []Window) Facts {
+	f.Layers = Layers(copies, windows)
+	f.Intervals = slices.Clip(f.Intervals)
 	for _, w := range windows {
 		if w.Fault == "" {
-			all = append(all, w.Interval)
+			f.Intervals = append(f.Intervals, w.Interval)
 		}
 	}
-	return all
+	return f
 }
 
 const (
