@@ -154,10 +154,20 @@ func aLayeredDiagnosis(w *world) {
 			w.t.Errorf("pools %+v of %q: want one with three copies and one with one, which are gone", f.asked, f.owner)
 		}
 	})
-	if len(b.Status.Runs) != 1 || b.Status.Runs[0].State != v1alpha1.RunValid || b.Status.Progress.TotalRuns != 0 || len(w.ceph.Calls("OSDCounters")) < 1+15+1 { // And while it watched.
-		w.t.Errorf("%d readings, %+v", len(w.ceph.Calls("OSDCounters")), b.Status)
+	if len(b.Status.Runs) != 1 || b.Status.Runs[0].State != v1alpha1.RunValid || b.Status.Progress.TotalRuns != 0 {
+		w.t.Errorf("%+v", b.Status)
 	}
+	w.wantReadings()
 	w.wantOneCopyInItsOwnPool()
+}
+
+// Counters are read before each window, once before the first and after the last, and every ten seconds while a diagnosis
+// watches, but not within windows.
+func (w *world) wantReadings() {
+	w.t.Helper()
+	if n := len(w.ceph.Calls("OSDCounters")); n <= 1+15+1 || n > 1+15+1+12 {
+		w.t.Errorf("%d readings", n)
+	}
 }
 
 func (w *world) wantLayers(write v1alpha1.OperationTime) {

@@ -3,6 +3,7 @@ package clusterwatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,5 +141,39 @@ func TestMemoryOfALargeCluster(t *testing.T) {
 	last := began.Add(24*time.Hour - ExtraEvery)
 	if !all[len(all)-1].time.Equal(last) || last.Sub(all[0].time) < 6*time.Hour {
 		t.Errorf("they are from %v to %v", all[0].time.Sub(began), all[len(all)-1].time.Sub(began))
+	}
+}
+
+// A monitor that has died cannot tell who was connected to it, so addresses stay, and a list that fails takes none away.
+func TestClientsAreRemembered(t *testing.T) {
+	fake := cephtest.NewCluster()
+	fake.Change(func(a *cephtest.Answers) {
+		a.Status, a.OSDs, a.Errors = ceph.Status{OSDs: 3}, nil, map[string]error{}
+		a.PoolIO = []ceph.PoolIO{{Name: "open"}}
+	})
+	now := time.Unix(0, 0)
+	w := New(fake, func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil }, func() time.Time { return now }, nil)
+	lists := 0
+	for _, step := range []struct {
+		after  time.Duration
+		listed []string
+		err    error
+		lists  int
+		want   []string
+	}{
+		{listed: []string{"a", "b"}, lists: 1, want: []string{"a", "b"}},
+		{after: SampleEvery, listed: []string{"c"}, lists: 1, want: []string{"a", "b"}},
+		{after: clientsEvery, listed: []string{"b", "c"}, lists: 2, want: []string{"a", "b", "c"}},
+		{after: clientsEvery, err: context.DeadlineExceeded, lists: 3, want: []string{"a", "b", "c"}},
+	} {
+		now = now.Add(step.after)
+		w.Ask(Asks{Clients: func(context.Context) ([]string, error) {
+			lists++
+			return step.listed, step.err
+		}})
+		w.look(t.Context())
+		if view := w.View(); view.Err != nil || lists != step.lists || !slices.Equal(view.Clients, step.want) {
+			t.Errorf("at %v: %d lists, %v, %v", now, lists, view.Clients, view.Err)
+		}
 	}
 }

@@ -279,7 +279,7 @@ func TestNodesClientsNodeDies(t *testing.T) {
 		return err
 	})
 	since("blocked")
-	c.await(t, b, blockWithin, "to be torn down", func(b *v1alpha1.CephBenchmark) error {
+	c.poll(t, b, blockWithin, "to be torn down", func(context.Context) error { // It has failed, which would end await.
 		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) {
 			return errors.New(progressOf(b))
 		}

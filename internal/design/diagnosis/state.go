@@ -110,7 +110,7 @@ func spaceLow(f Facts) *v1alpha1.Finding {
 		100*f.OSDMap.NearFullRatio, 100*f.OSDMap.BackfillFullRatio, 100*f.OSDMap.FullRatio)
 }
 
-// recoveryAtWork finds work that competes with clients. There is no threshold, because Ceph has none.
+// recoveryAtWork finds work that competes with clients. Ceph has no threshold for it, so there is none but that of MovesData.
 func recoveryAtWork(f Facts) *v1alpha1.Finding {
 	times, _ := f.times((*ceph.Status).MovesData)
 	if times == "" {
