@@ -57,7 +57,8 @@ machines() {
 	[ "$NODES" = 1 ] || echo control
 	nodes
 }
-first_node() { nodes | head -n 1; }
+# sed reads to the end. head would leave the writer to a broken pipe, which is a failure in this shell.
+first_node() { nodes | sed -n 1p; }
 number() { case $1 in node*) echo "${1#node}" ;; *) echo 0 ;; esac; }
 address() { case $1 in lab | control) echo "$CONTROL_ADDRESS" ;; *) echo "$NETWORK.$((10 + $(number "$1")))" ;; esac; }
 netns() { echo "cephtune-$1"; }
@@ -66,7 +67,7 @@ machine_root() { echo "$STATE/machines/$1"; }
 # With several nodes, each has one OSD, and there are no local volumes.
 if [ "$NODES" != 1 ]; then OSD_COUNT=$NODES FILE_VOLUMES=0 BLOCK_VOLUMES=0; fi
 # shellcheck disable=SC2034 # Parts and test suites read them.
-NETNS=$(netns "$(machines | head -n 1)") NODE_NAME=$(first_node)
+NETNS=$(netns "$(machines | sed -n 1p)") NODE_NAME=$(first_node)
 # shellcheck disable=SC2034
 FAILURE_DOMAIN=$([ "$NODES" = 1 ] && echo osd || echo host)
 
@@ -122,7 +123,7 @@ machine_pid() {
 }
 
 # node_pid is machine_pid of the machine with the control plane: without it, there is no lab.
-node_pid() { machine_pid "$(machines | head -n 1)"; }
+node_pid() { machine_pid "$(machines | sed -n 1p)"; }
 
 # node_run COMMAND… runs a command on the node NODE, by default the first one.
 node_run() {
