@@ -352,7 +352,7 @@ report-pictures: ## Take the pictures of reports in docs/images, with a headless
 	test/dashboards/report docs/images
 
 # TRIALS is the number of causes that "make diagnose-trials" plants, in an order that TRIALS_SEED draws.
-TRIALS ?= 10
+TRIALS ?= 12
 TRIALS_SEED ?= 53
 
 .PHONY: diagnose-trials
