@@ -264,7 +264,7 @@ func (c *cluster) pictureNow(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Addresses of lost clients stay on the blocklist for an hour, by intent, so they are not compared.
+	// Addresses of lost clients stay on the blocklist for a day (teardown.BlockFor), by intent, so they are not compared.
 	osds, err := c.toolbox(ctx, "bash", "-ec", `ceph osd crush rule ls | sort; ceph osd erasure-code-profile ls | sort
 		ceph osd dump -f json | jq -S '{pools: [.pools[] | {pool_name, size, min_size, crush_rule, options}], full_ratio, nearfull_ratio, pg_upmap_items, pg_upmap}'
 		ceph auth ls -f json | jq -S '[.auth_dump[] | {entity, caps}]'
