@@ -226,9 +226,13 @@ func TestTheTunersCapsNameEveryOption(t *testing.T) {
 // neededCaps returns the caps that are needed to change an option and to restore it.
 func neededCaps(option settings.Option) []string {
 	if option.Pool == "" {
+		who := "osd"
+		if option.Mask != "" {
+			who = fmt.Sprintf("%q", "osd/"+option.Mask)
+		}
 		return []string{
-			fmt.Sprintf("allow command \"config set\" with who=osd name=%s", option.Name),
-			fmt.Sprintf("allow command \"config rm\" with who=osd name=%s", option.Name),
+			fmt.Sprintf("allow command \"config set\" with who=%s name=%s", who, option.Name),
+			fmt.Sprintf("allow command \"config rm\" with who=%s name=%s", who, option.Name),
 		}
 	}
 	return []string{
