@@ -29,7 +29,7 @@ func TestLongSweepOfOSDCount(t *testing.T) {
 	c.createSweep(t, s)
 
 	for _, count := range []int{2, 3} {
-		c.wantOnItsOSDs(t, c.awaitRunOf(t, s, fmt.Sprintf("osds=%d", count)), count)
+		c.wantOnItsOSDs(t, c.awaitRunOf(t, s, fmt.Sprintf("osds=%d", count)), count, 1)
 		if now := c.placesOf(t, existingPool); now != others {
 			t.Errorf("pool %s is at\n%s\nand was at\n%s", existingPool, now, others)
 		}
@@ -51,8 +51,8 @@ func TestLongSweepOfOSDCount(t *testing.T) {
 }
 
 // wantOnItsOSDs checks that the scratch pool of a benchmark uses exactly the OSDs in its status,
-// and the wanted number of them.
-func (c *cluster) wantOnItsOSDs(t *testing.T, b *v1alpha1.CephBenchmark, count int) {
+// and the wanted number of them, and that each placement group has its copies on different ones.
+func (c *cluster) wantOnItsOSDs(t *testing.T, b *v1alpha1.CephBenchmark, count, copies int) {
 	t.Helper()
 	c.await(t, b, conditionWithin, "to name its OSDs", func(b *v1alpha1.CephBenchmark) error {
 		if len(b.Status.PoolOSDs) != count {
@@ -62,8 +62,8 @@ func (c *cluster) wantOnItsOSDs(t *testing.T, b *v1alpha1.CephBenchmark, count i
 	})
 	var used []int32
 	for _, osds := range c.actingOf(t, "cephtune-scratch") {
-		if len(osds) != 1 {
-			t.Errorf("a placement group of a pool without copies is on %v", osds)
+		if slices.Sort(osds); len(slices.Compact(slices.Clone(osds))) != copies || len(osds) != copies {
+			t.Errorf("a placement group is on %v, want %d OSDs", osds, copies)
 		}
 		for _, osd := range osds {
 			if !slices.Contains(used, int32(osd)) {
