@@ -301,9 +301,9 @@ e2e-long: ## Run the long end-to-end tests on the lab: whole sweeps, and rarely 
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 7h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-nodes
-e2e-nodes: ## Run the end-to-end tests that need several nodes, on a lab of three: nodes die, and are drained. They take about an hour.
+e2e-nodes: ## Run the end-to-end tests that need several nodes, on a lab of three: nodes die, hang and are drained, and links break.
 	NODES=3 test/lab/lab up # This fails while a lab with another number of nodes is up.
-	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 2h -run '^TestNodes' $(TESTFLAGS) ./test/e2e
+	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 5h -run '^TestNodes' $(TESTFLAGS) ./test/e2e
 
 # CHAOS_FAULTS is the number of faults that "make e2e-chaos" plants. CHAOS_SEED continues an earlier run.
 CHAOS_FAULTS ?= 60

@@ -15,14 +15,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// The tests in this file need a lab of three nodes: make e2e-nodes.
+// The tests in the files nodes_… need a lab of three nodes: make e2e-nodes.
 
 const (
 	// victim is the node that fails.
@@ -266,26 +269,7 @@ func TestNodesClientsNodeDies(t *testing.T) {
 	begin := time.Now()
 	since := func(event string) { t.Logf("%s: %.0f s after the node died", event, time.Since(begin).Seconds()) }
 	c.turnOff(t)
-	c.await(t, b, noticeWithin, "to name the node", hasReason(v1alpha1.ReasonNodeLost))
-	since(progressOf(b))
-	c.await(t, b, noticeWithin, "to fail", func(b *v1alpha1.CephBenchmark) error { return hasEnded(b, v1alpha1.ConditionFailed) })
-	since("failed")
-	wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonNodeLost, victim)
-	eventually(t, blockWithin, "Ceph to refuse the client", func(ctx context.Context) error {
-		listed, err := c.ceph(ctx, "osd", "blocklist", "ls")
-		if err == nil && !strings.Contains(listed, address+":0/") {
-			err = fmt.Errorf("blocked are %s, not a client at %s", listed, address)
-		}
-		return err
-	})
-	since("blocked")
-	c.poll(t, b, blockWithin, "to be torn down", func(context.Context) error { // It has failed, which would end await.
-		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) {
-			return errors.New(progressOf(b))
-		}
-		return nil
-	})
-	since("torn down")
+	c.awaitFenced(t, b, address, since)
 	if left, err := c.tracesInCeph(t.Context()); err != nil || slices.ContainsFunc(left, func(trace string) bool { return strings.Contains(trace, "pool") }) {
 		t.Errorf("left behind in Ceph while the node is off: %v, %v", left, err)
 	}
@@ -365,8 +349,9 @@ func (c *cluster) moveManager(t *testing.T) {
 	})
 }
 
-// A node with an OSD and a client is drained in mid-run of a sweep, as Rook's budgets admit. The sweep ends or waits, and
-// everything is restored.
+// A node with an OSD and a client is drained in mid-run of a sweep. Rook sets noout for that host, and its budgets keep
+// OSDs of other hosts from being evicted. The sweep ends as ClusterUnhealthy, and restores everything while the node is
+// drained.
 func TestNodesDrainUnderSweep(t *testing.T) {
 	c := forTest(t)
 	c.moveAway(t, managerLabels(), toolboxLabels(), rookLabels())
@@ -374,16 +359,117 @@ func TestNodesDrainUnderSweep(t *testing.T) {
 	s := c.sweep("drained", c.replicatedScratch(), messageCap("64"))
 	s.Spec.Template.Clients.Count, s.Spec.Template.Clients.Spread = 3, v1alpha1.SpreadRequired
 	s.Spec.Quiescence.Timeout.Duration = 20 * time.Minute
+	s.Spec.Strategy.Seed = new(int64(1)) // With this seed, the first run is of the candidate.
 	c.createSweep(t, s)
-	c.awaitRunOf(t, s, "baseline")
+	c.awaitRunOf(t, s, "message_cap=64")
 	begin := time.Now()
+	since := func(event string) { t.Logf("%s: %.0f s after the drain began", event, time.Since(begin).Seconds()) }
 	c.drain(t)
-	t.Logf("drained after %.0f s", time.Since(begin).Seconds())
-	time.Sleep(time.Minute)
-	t.Logf("the sweep, a minute later: %s", toldBySweep(s))
+	since("drained")
+	eventually(t, drainWithin, "Rook to guard the drained host", func(ctx context.Context) error { return c.guarded(ctx, "node1", "node2") })
+	since("Rook guards")
+	c.wantEvictionRefused(t, "node1")
+	c.awaitFailed(t, s, endWithin, v1alpha1.ReasonClusterUnhealthy, "OSDs that are in are not up")
+	since(toldBySweep(s))
+	c.awaitTunables(t, before)
+	since("restored")
 	c.cordon(t, false, victim)
 	c.awaitHealthy(t)
-	t.Logf("healthy again after %.0f s", time.Since(begin).Seconds())
-	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
-	c.awaitTunables(t, before)
+	since("healthy again")
+	eventually(t, drainWithin, "Rook to end the guard", c.unguarded)
+}
+
+// drainWithin is how long Rook takes to notice that a host is drained, or back.
+const drainWithin = 4 * time.Minute
+
+// guarded returns an error unless Rook has set noout for the victim, and OSDs of the other hosts have a budget each instead
+// of a common one.
+func (c *cluster) guarded(ctx context.Context, others ...string) error {
+	flags, err := c.hostFlags(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(flags[victim], "noout") {
+		return fmt.Errorf("flags of hosts are %v", flags)
+	}
+	for _, host := range others {
+		budget := &policyv1.PodDisruptionBudget{}
+		if err := c.Get(ctx, types.NamespacedName{Namespace: c.rookNamespace, Name: osdBudget + "-host-" + host}, budget); err != nil {
+			return err
+		}
+		if budget.Spec.MaxUnavailable == nil || budget.Spec.MaxUnavailable.IntValue() != 0 {
+			return fmt.Errorf("budget %s admits %v", budget.Name, budget.Spec.MaxUnavailable)
+		}
+	}
+	err = c.Get(ctx, types.NamespacedName{Namespace: c.rookNamespace, Name: osdBudget}, &policyv1.PodDisruptionBudget{})
+	if err == nil {
+		return errors.New("OSDs still have a common budget")
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// osdBudget is the name of Rook's budget for all OSDs, which it has while no host is drained.
+const osdBudget = "rook-ceph-osd"
+
+// unguarded returns an error unless Rook has unset noout, and OSDs have a common budget again.
+func (c *cluster) unguarded(ctx context.Context) error {
+	flags, err := c.hostFlags(ctx)
+	if err != nil {
+		return err
+	}
+	if len(flags) > 0 {
+		return fmt.Errorf("flags of hosts are %v", flags)
+	}
+	return c.Get(ctx, types.NamespacedName{Namespace: c.rookNamespace, Name: osdBudget}, &policyv1.PodDisruptionBudget{})
+}
+
+// hostFlags returns the flags that are set for single hosts.
+func (c *cluster) hostFlags(ctx context.Context) (map[string][]string, error) {
+	var osdMap struct {
+		Flags map[string][]string `json:"crush_node_flags"`
+	}
+	err := c.cephJSON(ctx, &osdMap, "osd", "dump")
+	return osdMap.Flags, err
+}
+
+// wantEvictionRefused checks that a second drain would not take an OSD. It evicts nothing.
+func (c *cluster) wantEvictionRefused(t *testing.T, node string) {
+	t.Helper()
+	var pods corev1.PodList
+	if err := c.List(t.Context(), &pods, client.InNamespace(c.rookNamespace), client.MatchingLabels{"app": "rook-ceph-osd"}); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node })
+	if i < 0 {
+		t.Fatalf("no OSD is on %s", node)
+	}
+	err := c.SubResource("eviction").Create(t.Context(), &pods.Items[i], &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pods.Items[i].Namespace, Name: pods.Items[i].Name},
+		DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
+	})
+	if !apierrors.IsTooManyRequests(err) {
+		t.Errorf("the eviction of %s on %s would end with %v, want that its budget refuses it", pods.Items[i].Name, node, err)
+	}
+}
+
+// awaitFailed waits until a sweep has failed with a reason and a message with words.
+func (c *cluster) awaitFailed(t *testing.T, s *v1alpha1.CephTuningSweep, within time.Duration, reason, words string) {
+	t.Helper()
+	eventually(t, within, "CephTuningSweep "+s.Name+" to fail", func(ctx context.Context) error {
+		read := &v1alpha1.CephTuningSweep{}
+		if err := c.Get(ctx, client.ObjectKeyFromObject(s), read); err != nil {
+			return err
+		}
+		*s = *read
+		if !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionFailed) {
+			return errors.New(toldBySweep(s))
+		}
+		return nil
+	})
+	if failed := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionFailed); failed.Reason != reason || !strings.Contains(failed.Message, words) {
+		t.Errorf("it has failed with %s: %s; want %s and %q", failed.Reason, failed.Message, reason, words)
+	}
+	if !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionRestored) {
+		t.Errorf("it has failed before it has restored: %s", toldBySweep(s))
+	}
 }
