@@ -95,8 +95,8 @@ func (r *running) addSecond(counted *parse.Counted) {
 	}
 	// A row of an engine that was started again does not begin before that engine.
 	row.FromNanoseconds = max(row.FromNanoseconds, int64(r.entry.engineSince.Sub(r.entry.since)))
-	if !counted.Taken.IsZero() {
-		ended -= counted.Delay(now)
+	if taken := ended - counted.Delay(now); int64(taken) > row.FromNanoseconds { // Otherwise, the clock was set meanwhile.
+		ended = taken
 	}
 	if !counted.Taken.IsZero() && counted.Seconds > 0 { // The row does not always begin where the previous row ended: for example, a ramp has no rows.
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))

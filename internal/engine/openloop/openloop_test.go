@@ -16,6 +16,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/testing/wallclock"
 )
 
 // bubbleClock is the clock of a synctest bubble.
@@ -541,6 +542,29 @@ func TestReadsHaveTheirShareOfARate(t *testing.T) {
 	for _, share := range []float64{-0.1, 1, 1.5} {
 		if l.Copies[0].ReadShare = share; l.Validate() == nil {
 			t.Errorf("a share of %v is valid", share)
+		}
+	}
+}
+
+// onTime is the schedule of a generator that is never late.
+type onTime struct{ schedule }
+
+func (onTime) lateness(int) *result.Histogram { return nil }
+
+// A row waits for its operations. If the clock is set meanwhile, its line still says how long ago it ended.
+func TestLinesOfRowsAfterTheClockIsSet(t *testing.T) {
+	for _, step := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute, 10 * time.Second} {
+		var lines bytes.Buffer
+		r := newRecorder(aLoad(10, 60, false), &lines)
+		ended := time.Now().Add(-3 * time.Second)
+		r.ended = []endedRow{{to: time.Second, taken: wallclock.Before(ended, step), done: map[result.DirectionName]work{result.Read: {operations: 10}}}}
+		r.printFirst(onTime{})
+		var line parse.Counted
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		if off := line.Taken.Sub(ended.Round(0)).Abs(); off > time.Second {
+			t.Errorf("clock set by %v: the line says %v, and the row ended at %v", step, line.Taken, ended)
 		}
 	}
 }

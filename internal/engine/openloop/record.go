@@ -255,7 +255,8 @@ func (r *recorder) closeRow(now, end time.Duration, g schedule) {
 func (r *recorder) printFirst(g schedule) {
 	row := r.ended[0]
 	r.ended = r.ended[1:]
-	line := parse.Counted{Seconds: (row.to - row.from).Seconds(), Taken: row.taken, Lateness: g.lateness(row.number)}
+	now := time.Now() // The clock may have been set since the row ended. The reader of the line subtracts from the present time.
+	line := parse.Counted{Seconds: (row.to - row.from).Seconds(), Taken: now.Add(-now.Sub(row.taken)), Lateness: g.lateness(row.number)}
 	parts := map[result.DirectionName]*result.Done{}
 	for name, s := range r.sides {
 		t := s.ofRow(row.number)
