@@ -119,9 +119,11 @@ func (c *cluster) wantChanged(t *testing.T, s *v1alpha1.CephTuningSweep) {
 	if now := c.tunables(t); !strings.Contains(now, "osd_client_message_cap = 64") {
 		t.Fatalf("Ceph is set to\n%s\nwithout the manager", now)
 	}
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
+	read := &v1alpha1.CephTuningSweep{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), read); err != nil {
 		t.Fatal(err)
 	}
+	*s = *read
 	if meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionRestored) {
 		t.Fatalf("the sweep says that it has restored what Ceph still has: %s", toldBySweep(s))
 	}
