@@ -126,8 +126,9 @@ fuzz: ## Fuzz every target for FUZZTIME.
 	hack/fuzz $(FUZZTIME)
 
 .PHONY: simulate
-simulate: ## Run the simulations of docs/statistics.md in full, with 25 times as many sweeps as in tests. It takes an hour.
-	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/design/sweep ./internal/design/switchback ./internal/design/curve
+simulate: ## Run the simulations of the docs in full, with 25 times as many sweeps as in tests. It takes hours.
+	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/design/sweep ./internal/design/switchback ./internal/design/curve \
+		./internal/design/changepoint ./internal/history
 
 # STORIES is the number of stories of "make storm", half of them of sweeps and half of benchmarks. SEED is the first of
 # their seeds. PLOTS are the packages with stories.

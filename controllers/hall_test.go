@@ -154,7 +154,7 @@ func (h *hall) manage() {
 	}
 	benchmarks := cephbenchmark.New(cephbenchmark.Options{
 		Shared: shared, Rook: slowRook{hall: h}, Namespaces: namespaces.New(direct),
-		Dial: h.nodes.dial, Logs: noLogs{},
+		Dial: h.nodes.dial, Logs: noLogs{}, KubernetesVersion: func(context.Context) string { return "v1.36.3" },
 	})
 	sweeps := cephtuningsweep.New(cephtuningsweep.Options{
 		Shared: shared, Rook: slowRook{hall: h}, Namespaces: namespaces.New(direct, namespace),

@@ -42,6 +42,8 @@ func benchmark() page {
 		annotations: []annotation{
 			mark("Repetitions", grey, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "Repetition {{run}}", "is measured"),
 			mark("New run", sky, appeared(metrics.LabelRunID), "Run {{run_id}}", "run ID {{run_id}}"),
+			mark("Regressed", purple, becameTrue(one(metrics.BenchmarkRegressed)), "Regressed",
+				"{{name}} has got worse: the condition Regressed says which figure, since when, and by how much"),
 			mark("Change of the environment", vermillion, appeared(metrics.LabelEnvironment),
 				"Environment {{environment}}", "Compare figures before and after this only if this digest was the same before"),
 		},
@@ -64,6 +66,12 @@ func benchmark() page {
 func appeared(label string) string {
 	info := one(metrics.BenchmarkInfo, label+`!=""`)
 	return fmt.Sprintf("%s unless %s", latest(info, label), latest(fmt.Sprintf("last_over_time(%s[1h] offset 10m)", info), label))
+}
+
+// becameTrue selects a series that is 1, for ten minutes after it became 1. As with appeared, it was not 1 in the hour before.
+func becameTrue(series string) string {
+	earlier := fmt.Sprintf("max_over_time(%s[1h] offset 10m)", series)
+	return fmt.Sprintf("%s == 1 unless %s == 1", latest(series, metrics.LabelName), latest(earlier, metrics.LabelName))
 }
 
 func benchmarkState() []cog.Builder[dashboard.Panel] {

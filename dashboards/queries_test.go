@@ -51,6 +51,7 @@ var mayBeEmpty = map[string]map[string]string{
 
 // emptyAnnotations lists the annotations that show nothing, with the reason.
 var emptyAnnotations = map[string]string{
+	"benchmark lab/smoke / Regressed":                        "it has too few run IDs",
 	"sweep cephtune-bench/profile / Runs of the baseline":    "its first run is that of another configuration",
 	"sweep lab/depth / Runs of the baseline":                 "it ended before the time range",
 	"sweep lab/depth / Runs of configurations, and sessions": "it ended before the time range",

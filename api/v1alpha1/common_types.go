@@ -327,8 +327,8 @@ type Environment struct {
 	// digest identifies the values of the fields above, the number and size of OSDs by device class,
 	// osdCaches, and Ceph's configuration. Options of managers, metadata servers, gateways and
 	// ceph-exporter, and options whose names suggest secrets, are left out. For a CephBenchmark, the digest
-	// also identifies initialState, the pools' settings, the OSDs of a confined pool, the images, the nodes
-	// and the background load.
+	// also identifies initialState, the pools' settings, the OSDs of a confined pool, the images, the nodes,
+	// the background load, the kernels of the OSDs' nodes and the version of Kubernetes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`

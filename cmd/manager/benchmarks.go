@@ -28,6 +28,8 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 		Dial:       runner.Dial,
 		Logs:       podLogs{core: p.core, direct: p.direct},
 		PoolSettle: scratchpool.Settle,
+
+		KubernetesVersion: (&serverVersion{api: p.core.RESTClient(), now: time.Now}).get,
 	})
 	return r, r.SetupWithManager(mgr)
 }

@@ -12,7 +12,7 @@ import (
 // target returns the target of the execution, as far as it is known.
 func (f facts) target() loadtarget.Target {
 	return loadtarget.Target{
-		Template: &f.spec.Template, Elsewhere: f.spec.OtherTargets, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,
+		Template: &f.spec.Template, Elsewhere: f.spec.OtherTargets, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, Kubernetes: f.kubernetes, View: f.View,
 		OSDMap: f.memory.pool.OSDMap, MadePGs: f.memory.pool.PGs, ConfinedTo: f.osds(), Shared: f.sharesPool(),
 		Exists: f.job != nil, Script: f.script,
 		Pods: f.pods, BackgroundPods: f.background.pods,

@@ -56,6 +56,8 @@ type Options struct {
 	Namespaces Namespaces
 	Dial       clientview.Dial
 	Logs       clientview.Logs
+	// KubernetesVersion returns the version of the API server; "" if it is unknown.
+	KubernetesVersion func(context.Context) string
 	// PoolSettle is how long the PGs of a new pool have to be clean before the pool is used.
 	PoolSettle time.Duration
 }

@@ -53,8 +53,9 @@ type facts struct {
 	// exists, because the spec and a claim may change until then.
 	refused string
 
-	rook    *rook.ClusterInfo
-	rookErr error
+	rook       *rook.ClusterInfo
+	rookErr    error
+	kubernetes string // the version of the API server
 	locked  bool // the execution has the lock, and need not renew it yet
 	// line is what is ahead in the queue. It is observed only while the execution does nothing but wait for it; then all
 	// other observations are missing.
@@ -313,6 +314,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 		seen.View = seen.live.LastView()
 		return
 	}
+	seen.kubernetes = r.KubernetesVersion(ctx)
 	watching := seen.live.StartWatch(r.Ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
 	seen.View = watching.View()
 	seen.locked = seen.memory.turn.IsRenewed(seen.now)

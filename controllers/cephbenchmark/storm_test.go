@@ -180,7 +180,7 @@ func (e *tempest) manage(m *storm.Manager) {
 			Journals: store, Outages: store.ForOutages(), Writer: m.Name,
 			Reached: func(tuning.Step) error { return e.stepped(m) }, MasterKey: e.masterKey, Counts: e.counts, Now: m.Now,
 		},
-		Rook: platform, Namespaces: namespaces.New(e.api), Dial: e.dial, Logs: e.logs,
+		Rook: platform, Namespaces: namespaces.New(e.api), Dial: e.dial, Logs: e.logs, KubernetesVersion: kubernetesVersion,
 	})
 	restorer := &outage.Restorer{Operator: r.outages, Lock: r.Lock, Reader: r.Reader, Clusters: r.Settings.Clusters, Every: outage.KeepEvery}
 	var background sync.WaitGroup

@@ -388,6 +388,7 @@ func aNumberOfPGsThatNobodyGave(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		p := &a.OSDMap.Pools[0]
 		p.PGNum, p.PGNumTarget, p.PGNumPending, p.PGPlacementNum, p.PGPlacementTarget = 32, 32, 32, 32, 32
+		a.OSDDevices = []ceph.OSDDevice{{ID: 0, Kernel: "6.8.0-45-generic"}}
 	})
 	b := w.benchmark("b", strings.Replace(oneWrite, `, parameters: {pg_num: "8"}`, "", 1))
 	w.untilComplete(b)
@@ -396,8 +397,11 @@ func aNumberOfPGsThatNobodyGave(w *world) {
 			w.t.Errorf("Rook was asked for %q PGs, want 32 on three OSDs", pgs)
 		}
 	})
-	if run := w.archived(b); !strings.Contains(string(run.Environment), `"pgNum":32`) {
-		w.t.Errorf("no number of PGs in the environment %s", run.Environment)
+	run := w.archived(b)
+	for _, part := range []string{`"pgNum":32`, `"kubernetesVersion":"v1.36.3"`, `"kernels":["6.8.0-45-generic"]`} {
+		if !strings.Contains(string(run.Environment), part) {
+			w.t.Errorf("no %s in the environment %s", part, run.Environment)
+		}
 	}
 	w.delete(b)
 }

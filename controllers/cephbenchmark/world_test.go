@@ -114,6 +114,8 @@ func worldWith(t *testing.T, c client.Client, namespace string) *world {
 	return w
 }
 
+func kubernetesVersion(context.Context) string { return "v1.36.3" }
+
 // start starts the manager, or starts another after it has ended.
 func (w *world) start() {
 	w.t.Helper()
@@ -162,6 +164,8 @@ func (w *world) start() {
 		Namespaces: namespaces.New(direct),
 		Dial:       w.kubelet.dial,
 		Logs:       w.logs,
+
+		KubernetesVersion: kubernetesVersion,
 	})
 	if err := w.reconciler.SetupWithManager(mgr); err != nil {
 		w.t.Fatal(err)

@@ -530,6 +530,7 @@ func parseOSDDevices(out []byte) ([]OSDDevice, error) {
 	var raw []struct {
 		ID          int    `json:"id"`
 		Host        string `json:"hostname"`
+		Kernel      string `json:"kernel_version"`
 		Devices     string `json:"devices"`
 		Rotational  string `json:"bluestore_bdev_rotational"`
 		DedicatedDB string `json:"bluefs_dedicated_db"`
@@ -540,7 +541,9 @@ func parseOSDDevices(out []byte) ([]OSDDevice, error) {
 	devices := make([]OSDDevice, 0, len(raw))
 	for _, osd := range raw {
 		if osd.Rotational != "" {
-			devices = append(devices, OSDDevice{ID: osd.ID, Host: osd.Host, Names: osd.Devices, Rotational: osd.Rotational == "1", DedicatedDB: osd.DedicatedDB == "1"})
+			devices = append(devices, OSDDevice{
+				ID: osd.ID, Host: osd.Host, Kernel: osd.Kernel, Names: osd.Devices, Rotational: osd.Rotational == "1", DedicatedDB: osd.DedicatedDB == "1",
+			})
 		}
 	}
 	slices.SortFunc(devices, func(a, b OSDDevice) int { return cmp.Compare(a.ID, b.ID) })

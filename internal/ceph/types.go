@@ -290,10 +290,12 @@ func (l OSDLocation) Below(root string) map[string]string {
 	return nil
 }
 
-// OSDDevice is what an OSD has said about its devices when it last started.
+// OSDDevice is what an OSD has said about its host and devices when it last started.
 type OSDDevice struct {
 	ID   int    `json:"id"`
 	Host string `json:"host,omitempty"`
+	// Kernel is the release of its kernel, such as "6.8.0-45-generic".
+	Kernel string `json:"kernel,omitempty"`
 	// Names lists the kernel's names of its block devices, such as "sda" or "loop0,nvme0n1".
 	Names string `json:"names,omitempty"`
 	// Rotational reports whether the kernel takes the device of the data for a hard disk.

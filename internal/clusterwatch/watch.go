@@ -84,6 +84,7 @@ type Survey struct {
 	Config   []ceph.ConfigEntry
 	PGs      []ceph.PG
 	Tree     []ceph.OSDLocation
+	Devices  []ceph.OSDDevice // nil if they cannot be read
 	// CacheBytes is how much memory all OSDs together may use, mostly for caches: see [ceph.CacheBytes].
 	CacheBytes int64
 }
@@ -369,6 +370,10 @@ func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	group.Go(ceph.StoreIn(&s.Versions, func() (*ceph.Versions, error) { return w.ceph.Versions(part, connection) }))
 	group.Go(ceph.StoreIn(&s.PGs, func() ([]ceph.PG, error) { return w.ceph.PGs(part, connection) }))
 	group.Go(ceph.StoreIn(&s.Config, func() ([]ceph.ConfigEntry, error) { return w.ceph.ConfigDump(part, connection) }))
+	group.Go(func() error {
+		s.Devices, _ = w.ceph.OSDDevices(part, connection) // Without them, only the OSDs' kernels are unknown.
+		return nil
+	})
 	group.Go(ceph.StoreIn(&s.Tree, func() ([]ceph.OSDLocation, error) { return w.ceph.OSDTree(part, connection) }))
 	if err := group.Wait(); err != nil {
 		return nil, err

@@ -64,6 +64,8 @@ type Change struct {
 	Text string `json:"text"`
 	// Differences are those of the environments before and after the range. They need not be the cause.
 	Differences []string `json:"differences,omitempty"`
+	// Sweeps are commands that would test settings among them.
+	Sweeps []string `json:"sweeps,omitempty"`
 }
 
 // Trend is a steady change.
@@ -180,7 +182,7 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night, 
 		if c.Acknowledged = regressed && c.First.Before(acknowledgedBefore); c.Acknowledged {
 			c.Text += ", acknowledged"
 		}
-		c.Differences = differences(same[p.First-1], same[p.Last])
+		c.Differences, c.Sweeps = differences(same[p.First-1], same[p.Last])
 		s.Changes, s.Regressed = append(s.Changes, c), regressed && !c.Acknowledged
 	}
 	for _, t := range found.Trends {
@@ -212,7 +214,7 @@ func size(worse bool, ratio, low, high float64) string {
 
 // plausible orders differences: versions and settings of Ceph change its speed most directly.
 func plausible(difference string) int {
-	order := []string{"Ceph version", "config ", "OSDs ", "pool ", "image ", "Rook version", "node ", "background"}
+	order := []string{"Ceph version", "config ", "OSDs ", "pool ", "kernel ", "image ", "Rook version", "Kubernetes version", "node ", "background"}
 	i := slices.IndexFunc(order, func(prefix string) bool { return strings.HasPrefix(difference, prefix) })
 	if i < 0 {
 		return len(order)
@@ -220,13 +222,14 @@ func plausible(difference string) int {
 	return i
 }
 
-// differences lists what differs between the environments of two nights, the most plausible first.
-func differences(before, after Night) []string {
+// differences lists what differs between the environments of two nights, the most plausible first, and commands for sweeps that
+// would test settings among them.
+func differences(before, after Night) (lines, commands []string) {
 	var a, b quiescence.Detail
 	if json.Unmarshal(before.Environment, &a) != nil || json.Unmarshal(after.Environment, &b) != nil {
-		return []string{"unknown: an environment was not recorded"}
+		return []string{"unknown: an environment was not recorded"}, nil
 	}
-	lines := quiescence.Compare(a, b)
+	lines = quiescence.Compare(a, b)
 	slices.SortStableFunc(lines, func(x, y string) int { return plausible(x) - plausible(y) })
-	return lines
+	return lines, sweeps(after.Benchmark.Namespace, a, b)
 }

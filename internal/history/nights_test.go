@@ -29,11 +29,15 @@ func environment(t *testing.T, osds, night int) json.RawMessage {
 	t.Helper()
 	in := quiescence.Inputs{
 		FSID: "8a7d3c5e-0f0e-4d9c-9d4b-2f1a6e5b7c90", RookVersion: fmt.Sprintf("v1.20.%d", night/30), Versions: &ceph.Versions{},
+		KubernetesVersion: fmt.Sprintf("v1.35.%d", night/30),
+
 		Pools:  []ceph.Pool{{Name: "cephtune-scratch", Size: 3, MinSize: 2, PGNum: 128, AutoscaleMode: "off"}},
 		Images: map[string]string{"tools": "quay.io/ceph/ceph@sha256:" + strings.Repeat("0123456789abcdef", 4)},
 		Nodes:  []quiescence.Node{{Name: "worker-1.example.com"}, {Name: "worker-2.example.com"}, {Name: "worker-3.example.com"}},
 	}
 	for i := range osds {
+		in.OSDs = append(in.OSDs, ceph.OSD{ID: i, DeviceClass: "ssd", TotalBytes: 4 << 40})
+		in.Devices = append(in.Devices, ceph.OSDDevice{ID: i, Kernel: fmt.Sprintf("6.8.0-%d-generic", 40+night/30)})
 		measured := rand.New(rand.NewPCG(uint64(i), uint64((night+i)/(7*osds))))
 		in.Config = append(in.Config, ceph.ConfigEntry{
 			Section: fmt.Sprintf("osd.%d", i), Name: "osd_mclock_max_capacity_iops_ssd", Value: fmt.Sprintf("%.6f", 20e3*math.Exp(measured.NormFloat64())),

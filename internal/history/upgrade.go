@@ -82,7 +82,8 @@ func (n Night) Versions() string {
 
 // Differences lists what differs between the environments of the last night before and the first one after, versions first.
 func (u Upgrade) Differences() []string {
-	return differences(u.Before[len(u.Before)-1], u.After[0])
+	lines, _ := differences(u.Before[len(u.Before)-1], u.After[0])
+	return lines
 }
 
 // Shifts compares the main figure of each phase. Without a night after, it compares a night that is like those before: the

@@ -29,6 +29,8 @@ type Target struct {
 	Quiescence v1alpha1.Quiescence
 	Now        time.Time
 	Rook       *rook.ClusterInfo
+	// Kubernetes is the version of the API server; "" if unknown.
+	Kubernetes string
 	clusterwatch.View
 	// OSDMap and MadePGs were last read when the scratch pool was as specified and its PGs had settled;
 	// nil before.

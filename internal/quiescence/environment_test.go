@@ -1,6 +1,8 @@
 package quiescence
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -32,6 +34,9 @@ func inputs() Inputs {
 			{Section: "global", Name: "rgw_keystone_admin_password", Value: "hidden"},
 			{Section: "global", Name: "some_secret", Value: "hidden"},
 		},
+		KubernetesVersion: "v1.35.1",
+		Devices:           []ceph.OSDDevice{{ID: 0, Kernel: "6.8.0-45"}, {ID: 1, Kernel: "6.8.0-45"}, {ID: 2, Kernel: "5.15.0"}, {ID: 9, Kernel: "5.4.0"}},
+
 		Images: map[string]string{"tools": "sha256:1", "runner": "sha256:2"},
 		Nodes:  []Node{{Name: "b"}, {Name: "a"}},
 	}
@@ -68,12 +73,14 @@ func TestFingerprintStays(t *testing.T) {
 			slices.Reverse(in.Pools)
 			slices.Reverse(in.Config)
 			slices.Reverse(in.Nodes)
+			slices.Reverse(in.Devices)
 			slices.Reverse(in.Pools[1].Flags)
 		},
 		"a pool made anew":           func(in *Inputs) { in.Pools[0].ID, in.Pools[0].CrushRule = 9, 10 },
 		"a target not yet reached":   func(in *Inputs) { in.Pools[0].PGNumTarget = 64 },
 		"how full OSDs are":          func(in *Inputs) { in.OSDs[0].UsedBytes, in.OSDs[0].PGs = 5, 5 },
 		"OSDs of another class":      func(in *Inputs) { in.OSDs = in.OSDs[:2] },
+		"kernels of other OSDs": func(in *Inputs) { in.Devices = in.Devices[:2] },
 		"a gateway more":             func(in *Inputs) { in.Versions.Overall["18.2.7"]++ },
 		"what is so by default":      func(in *Inputs) { in.InitialState, in.OSDCaches = v1alpha1.InitialStateKeep, v1alpha1.OSDCachesKeep },
 		"what the manager's modules": func(in *Inputs) { in.Config[3].Value = "other" },
@@ -99,6 +106,11 @@ func TestFingerprintChanges(t *testing.T) {
 		"another cluster": {func(in *Inputs) { in.FSID = "g" }, []string{"cluster: g, and was f"}},
 		"a Ceph upgrade":  {func(in *Inputs) { in.Versions.Overall = map[string]int{"19.2.0": 7} }, []string{"Ceph version: 19.2.0, and was 18.2.7"}},
 		"a Rook upgrade":  {func(in *Inputs) { in.RookVersion = "v1.18.0" }, []string{"Rook version: v1.18.0, and was v1.17.1"}},
+		"a Kubernetes upgrade": {func(in *Inputs) { in.KubernetesVersion = "v1.36.0" }, []string{"Kubernetes version: v1.36.0, and was v1.35.1"}},
+		"a kernel upgrade of one node": {
+			func(in *Inputs) { in.Devices[1].Kernel = "6.8.0-47" },
+			[]string{"kernel under OSDs: 6.8.0-45 and 6.8.0-47, and was 6.8.0-45"},
+		},
 		"an OSD more": {
 			func(in *Inputs) { in.OSDs = append(in.OSDs, ceph.OSD{ID: 3, DeviceClass: "ssd", TotalBytes: 1}) },
 			[]string{"OSDs of class ssd: 3 of 2147483649 bytes together, and was 2 of 2147483648 bytes together"},
@@ -157,6 +169,33 @@ func TestFingerprintChanges(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// Results of earlier versions lack some facts, and still compare with later ones.
+func TestFactsThatOneEnvironmentLacks(t *testing.T) {
+	var earlier Detail
+	if err := json.Unmarshal([]byte(`{"fsid":"f","cephVersions":["18.2.7"],"osds":[]}`), &earlier); err != nil {
+		t.Fatal(err)
+	}
+	later := earlier
+	later.KubernetesVersion, later.Kernels, later.CephVersions = "v1.36.0", []string{"6.8.0"}, []string{"19.2.0"}
+	want := []string{"Ceph version: 19.2.0, and was 18.2.7"}
+	for _, lines := range [][]string{Compare(earlier, later), Compare(later, earlier)} {
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "Ceph version: ") {
+			t.Errorf("%q, want one line such as %q", lines, want)
+		}
+	}
+}
+
+func TestKernelsAreBounded(t *testing.T) {
+	in := Inputs{}
+	for id := range 100 {
+		in.OSDs = append(in.OSDs, ceph.OSD{ID: id})
+		in.Devices = append(in.Devices, ceph.OSDDevice{ID: id, Kernel: fmt.Sprintf("6.8.%d", id)})
+	}
+	if got := len(Describe(in).Kernels); got != mostKernels {
+		t.Errorf("%d kernels, want %d", got, mostKernels)
 	}
 }
 

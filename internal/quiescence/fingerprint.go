@@ -20,7 +20,11 @@ type Inputs struct {
 	FSID        string
 	Versions    *ceph.Versions
 	RookVersion string
-	OSDs        []ceph.OSD
+	// KubernetesVersion is that of the API server; empty if unknown.
+	KubernetesVersion string
+	OSDs              []ceph.OSD
+	// Devices say which kernel each OSD runs on.
+	Devices []ceph.OSDDevice
 	// DeviceClass is the device class to which the scratch pool is confined; empty for all OSDs.
 	DeviceClass string
 	// Pools are the pools of the target.
@@ -73,7 +77,14 @@ type Detail struct {
 	// InitialState and OSDCaches are copied from Inputs; empty for Keep.
 	InitialState v1alpha1.InitialState   `json:"initialState,omitempty"`
 	OSDCaches    v1alpha1.OSDCachePolicy `json:"osdCaches,omitempty"`
+	// KubernetesVersion and Kernels are unknown in results of earlier versions. Kernels has the releases under the OSDs
+	// that the field OSDs counts, sorted, at most mostKernels of them.
+	KubernetesVersion string   `json:"kubernetesVersion,omitempty"`
+	Kernels           []string `json:"kernels,omitempty"`
 }
+
+// mostKernels bounds Kernels. Few clusters have more than two, and those during an upgrade.
+const mostKernels = 16
 
 // OSDClass describes the OSDs of one device class.
 type OSDClass struct {
@@ -89,7 +100,8 @@ func Describe(in Inputs) Detail {
 		FSID: in.FSID, RookVersion: in.RookVersion,
 		OSDs: classes(in.OSDs, in.DeviceClass), Images: maps.Clone(in.Images),
 		Nodes: sortedNodes(in.Nodes), Background: in.Background, BackgroundNodes: sortedNodes(in.BackgroundNodes),
-		ConfinedTo: slices.Sorted(slices.Values(in.ConfinedTo)),
+		ConfinedTo:        slices.Sorted(slices.Values(in.ConfinedTo)),
+		KubernetesVersion: in.KubernetesVersion, Kernels: kernels(in),
 	}
 	if in.InitialState != v1alpha1.InitialStateKeep {
 		d.InitialState = in.InitialState
@@ -163,6 +175,22 @@ func classes(osds []ceph.OSD, only string) []OSDClass {
 	return all
 }
 
+// kernels returns the releases under the OSDs of the device class. It names no nodes: those of OSDs come and go.
+func kernels(in Inputs) (all []string) {
+	counts := map[int]bool{}
+	for _, osd := range in.OSDs {
+		counts[osd.ID] = in.DeviceClass == "" || osd.DeviceClass == in.DeviceClass
+	}
+	for _, device := range in.Devices {
+		if counts[device.ID] && device.Kernel != "" {
+			all = append(all, device.Kernel)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), mostKernels)]
+}
+
 // lasting returns a pool without its ID and CRUSH rule, whose numbers Ceph assigns. Of the numbers
 // of PGs it keeps only pg_num, because the others may still be changing.
 func lasting(pool ceph.Pool) ceph.Pool {
@@ -199,8 +227,18 @@ func configKey(entry ceph.ConfigEntry) string {
 	return key + " " + entry.Name
 }
 
-// Compare describes the differences of two environments, from a to b; empty if their digests are equal.
-func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
+// Compare describes the differences of two environments, from a to b; empty if their digests are equal. What only one of
+// them has recorded because the other is of an earlier version is no difference.
+func Compare(a, b Detail) []string {
+	old, current := a.facts(), b.facts()
+	for _, name := range []string{factKubernetes, factKernels} {
+		if old[name] == "" || current[name] == "" {
+			delete(old, name)
+			delete(current, name)
+		}
+	}
+	return compare(old, current)
+}
 
 // CompareWorkload is like Compare, but only for the facts that define the workload: the cluster, the pools'
 // type, size and erasure-code profile, how data is prepared, and the background load. Versions, OSDs,
@@ -225,6 +263,12 @@ func compare(old, current map[string]string) []string {
 	}
 	return differences
 }
+
+// These facts are absent if they are unknown.
+const (
+	factKubernetes = "Kubernetes version"
+	factKernels    = "kernel under OSDs"
+)
 
 // These are the names of the workload's facts, except those about pools: see poolFact.
 const (
@@ -279,6 +323,12 @@ func (d Detail) facts() map[string]string {
 	}
 	if d.Background != "" {
 		facts[factBackground] = d.Background
+	}
+	if d.KubernetesVersion != "" {
+		facts[factKubernetes] = d.KubernetesVersion
+	}
+	if len(d.Kernels) > 0 {
+		facts[factKernels] = strings.Join(d.Kernels, " and ")
 	}
 	for _, node := range d.BackgroundNodes {
 		facts["node of the background load "+node.Name] = "with clients"

@@ -332,6 +332,8 @@ func detailTable(d *quiescence.Detail) *Table {
 	for _, node := range d.Nodes {
 		table.Rows = append(table.Rows, []string{"node of clients", node.Name})
 	}
+	table.fact("Kubernetes", d.KubernetesVersion)
+	table.fact("kernel under OSDs", strings.Join(d.Kernels, ", "))
 	table.fact("initial state of the data", string(d.InitialState))
 	table.fact("OSD caches before each phase", string(d.OSDCaches))
 	table.fact("background", d.Background)

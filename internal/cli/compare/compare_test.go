@@ -278,13 +278,13 @@ func wantAll(t *testing.T, d quiescence.Detail) {
 // accepts.
 func TestKindsAreAboutEverything(t *testing.T) {
 	a := quiescence.Describe(quiescence.Inputs{
-		FSID: "f", RookVersion: "v1.17.2", Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 1}},
+		FSID: "f", RookVersion: "v1.17.2", KubernetesVersion: "v1.35.0", Devices: []ceph.OSDDevice{{ID: 0, Kernel: "6.8.0"}}, Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 1}},
 		OSDs: []ceph.OSD{{ID: 0, DeviceClass: "hdd", TotalBytes: 1}}, ConfinedTo: []int{0},
 		Pools: []ceph.Pool{{Name: "p", Size: 1}}, Images: map[string]string{"tools": "a"}, Nodes: []quiescence.Node{{Name: "n"}},
 		Config: []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "1"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "315"}},
 	})
 	b := quiescence.Describe(quiescence.Inputs{
-		FSID: "g", RookVersion: "v1.18.0", Versions: &ceph.Versions{Overall: map[string]int{"19.2.3": 1}},
+		FSID: "g", RookVersion: "v1.18.0", KubernetesVersion: "v1.36.0", Devices: []ceph.OSDDevice{{ID: 0, Kernel: "6.12.0"}}, Versions: &ceph.Versions{Overall: map[string]int{"19.2.3": 1}},
 		OSDs: []ceph.OSD{{ID: 0, DeviceClass: "ssd", TotalBytes: 2}}, ConfinedTo: []int{1},
 		Pools: []ceph.Pool{{Name: "p", Size: 2}}, Images: map[string]string{"tools": "b"}, Nodes: []quiescence.Node{{Name: "m"}},
 		Config:       []ceph.ConfigEntry{{Section: "osd", Name: "osd_memory_target", Value: "2"}, {Section: "osd.0", Name: "osd_mclock_max_capacity_iops_hdd", Value: "99000"}},

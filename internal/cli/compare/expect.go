@@ -19,6 +19,8 @@ func kinds() (all []expectation) {
 		{"cluster", `^cluster:`},
 		{"ceph-version", `^Ceph version:`},
 		{"rook-version", `^Rook version:`},
+		{"kubernetes-version", `^Kubernetes version:`},
+		{"kernels", `^kernel `},
 		{"osds", `^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`},
 		{"pools", `^pool `},
 		{"config", `^config `},

@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/start"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/history"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -39,9 +40,13 @@ func at(night int) time.Time { return time.Date(2026, 3, 1+night, 2, 0, 0, 0, ti
 
 func (m month) environment(t *testing.T, night int) json.RawMessage {
 	t.Helper()
-	in := quiescence.Inputs{FSID: "f", RookVersion: "v1.19.1", Versions: &ceph.Versions{Overall: map[string]int{"20.2.4": 5}}}
+	in := quiescence.Inputs{
+		FSID: "f", RookVersion: "v1.19.1", Versions: &ceph.Versions{Overall: map[string]int{"20.2.4": 5}},
+		KubernetesVersion: "v1.36.3", OSDs: []ceph.OSD{{ID: 0, DeviceClass: "ssd"}}, Devices: []ceph.OSDDevice{{ID: 0, Kernel: "6.8.0-45-generic"}},
+		Pools: []ceph.Pool{{Name: "cephtune-scratch", Type: "replicated", Size: 3, PGNum: 64}},
+	}
 	if m.slower > 0 && night >= m.slower {
-		in.RookVersion = "v1.20.0"
+		in.RookVersion, in.Devices[0].Kernel, in.Pools[0].PGNum = "v1.20.0", "6.8.0-47-generic", 32
 		in.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: "high_recovery_ops"}}
 	}
 	text, err := json.Marshal(quiescence.Describe(in))
@@ -138,6 +143,27 @@ func TestHistory(t *testing.T) {
 			}
 			clitest.Golden(t, name+".txt", got.Stdout, *update)
 		})
+	}
+}
+
+// The subcommand sweep takes the commands as they are printed.
+func TestPrintedSweepsAreAccepted(t *testing.T) {
+	got := execute(t, month{nights: 20, slower: 13}.cluster(t, 20, same), "nightly -o json")
+	var all []history.Series
+	if err := json.Unmarshal([]byte(got.Stdout), &all); err != nil {
+		t.Fatal(err)
+	}
+	printed := all[0].Changes[0].Sweeps
+	if len(printed) != 2 {
+		t.Errorf("%q, want an option of OSDs and one of the pool", printed)
+	}
+	for _, command := range printed {
+		line, isOurs := strings.CutPrefix(command, "kubectl cephtune sweep ")
+		line, namespaced := strings.CutSuffix(line, " -n "+clitest.Namespace)
+		sweep := start.NewSweepCommand(clitest.Connecting(clitest.Holding(t)), nil, nil)
+		if got := clitest.Execute(t, sweep, line+" --ceph-cluster a/b --dry-run -o yaml", ""); !isOurs || !namespaced || got.Err != nil {
+			t.Errorf("%s: %v", command, got.Err)
+		}
 	}
 }
 

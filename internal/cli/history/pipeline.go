@@ -41,7 +41,11 @@ func cases(all []history.Series) []pipeline.Case {
 		c := pipeline.Case{Name: s.Name(), Message: s.Sentence()}
 		switch {
 		case s.Regressed:
-			c.State, c.Text = pipeline.Failed, "What differs since then, which need not be the cause:\n"+strings.Join(s.Changes[len(s.Changes)-1].Differences, "\n")
+			latest := s.Changes[len(s.Changes)-1]
+			c.State, c.Text = pipeline.Failed, "What differs since then, which need not be the cause:\n"+strings.Join(latest.Differences, "\n")
+			if len(latest.Sweeps) > 0 {
+				c.Text += "\nSweeps that would test these settings, with a load on scratch pools:\n" + strings.Join(latest.Sweeps, "\n")
+			}
 		case s.TooFew != "":
 			c.State = pipeline.Skipped
 		}

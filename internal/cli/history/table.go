@@ -7,8 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/history"
 )
 
-// mostDifferences is how many differences of a change the table shows.
-const mostDifferences = 12
+// mostLines is how many differences of a change, and sweeps, the table shows.
+const mostLines = 12
 
 func addTable(page *terminal.Page, all []history.Series) {
 	rows := make([][]string, len(all))
@@ -41,16 +41,24 @@ func addDetails(page *terminal.Page, s history.Series) {
 			page.Printf("  Nothing that is recorded differs between the environments before and after.\n")
 			continue
 		}
-		page.Printf("  What differs since then, which need not be the cause:\n")
-		for i, line := range c.Differences {
-			if i == mostDifferences {
-				page.Printf("  - and %d more: see -o yaml\n", len(c.Differences)-i)
-				break
-			}
-			page.Printf("  - %s\n", line)
-		}
+		addList(page, "What differs since then, which need not be the cause:", c.Differences)
+		addList(page, "Sweeps that would test these settings, with a load on scratch pools:", c.Sweeps)
 	}
 	if s.Others > 0 {
 		page.Printf("\n%s: %d nights with another workload do not count.\n", string(s.Phase), s.Others)
+	}
+}
+
+func addList(page *terminal.Page, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	page.Printf("  %s\n", title)
+	for i, line := range lines {
+		if i == mostLines {
+			page.Printf("  - and %d more: see -o yaml\n", len(lines)-i)
+			break
+		}
+		page.Printf("  - %s\n", line)
 	}
 }

@@ -67,11 +67,11 @@ func settingOf(arg, engine string) (setting, error) {
 		return setting{}, exit.UsageErrorf("StorageClasses are compared with --storage-class %s", list)
 	case plain.OSDCount != nil, plain.DeviceClass != nil, name == "osd_count", name == "device_class":
 		return setting{}, exit.UsageErrorf("flags cannot describe %s: write a file, starting from --dry-run -o yaml", name)
-	case isConfig(name):
+	case sweepspec.IsOSDOption(name):
 		s.parameter.Config = &v1alpha1.ConfigParameter{Option: v1alpha1.OptionName(name)}
 	case isPlain:
 		s.name, s.parameter = string(plain.Name), plain
-	case !slices.Contains(poolOptions(), name):
+	case !slices.Contains(sweepspec.PoolOptions(), name):
 		return setting{}, exit.UsageErrorf("%s is not an option of OSDs (osd_… or bluestore_…), of a pool (such as pg_num), of the load (such as depth), or redundancy; vary others with a file", name)
 	default:
 		s.parameter.PoolOption = &v1alpha1.PoolOptionParameter{Option: v1alpha1.OptionName(name)}
@@ -105,30 +105,12 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	return v1alpha1.ParameterValue(text), nil
 }
 
-// isConfig reports whether an option is of Ceph's configuration and not of a pool, judged by the option's
-// prefix.
-func isConfig(name string) bool {
-	return slices.ContainsFunc([]string{"osd_", "bluestore_", "bluefs_", "bdev_", "ms_", "rocksdb_", "kstore_", "objecter_", "throttler_"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
-}
-
-// poolOptions returns the options of "ceph osd pool set" that a sweep may vary.
-func poolOptions() []string {
-	return []string{
-		"pg_num", "size", "min_size", "fast_read", "read_ratio", "recovery_priority", "recovery_op_priority",
-		"scrub_priority", "scrub_min_interval", "scrub_max_interval", "deep_scrub_interval",
-		"compression_mode", "compression_algorithm", "compression_required_ratio", "compression_min_blob_size", "compression_max_blob_size",
-		"csum_type", "csum_min_block", "csum_max_block", "allow_ec_overwrites", "allow_ec_optimizations",
-	}
-}
-
 // variesPool reports whether any of the arguments names an option of a pool, or redundancy.
 func variesPool(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
 		plain, _ := sweepspec.Plain(name)
-		return plain.Redundancy != nil || slices.Contains(poolOptions(), name)
+		return plain.Redundancy != nil || slices.Contains(sweepspec.PoolOptions(), name)
 	})
 }
 

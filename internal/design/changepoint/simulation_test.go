@@ -79,7 +79,7 @@ func atLeast(t *testing.T, name string, got, n int, want float64) {
 }
 
 // A point that a look after any night shows is a false point, however short it lasts. Two points at most five nights apart are one.
-func TestFalsePoints(t *testing.T) {
+func TestSimulatedFalsePoints(t *testing.T) {
 	n, first := 8, uint64(0)
 	if long() {
 		n, first = 400, 1<<20 // not the series on which the method was tuned
@@ -136,7 +136,7 @@ func (a Answer) near(night int, up bool) (Point, bool) {
 	return Point{}, false
 }
 
-func TestSteps(t *testing.T) {
+func TestSimulatedSteps(t *testing.T) {
 	n, first := 60, uint64(1000)
 	if long() {
 		n, first = 800, 1<<21

@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // Facts are observations of a cluster. Statuses has at least one entry, the latest last.
@@ -307,7 +308,7 @@ func (f Facts) running(option string) map[string][]int {
 
 // sweep returns a remedy: the sweep that shows something.
 func (f Facts) sweep(settings, shows string) string {
-	return fmt.Sprintf("`kubectl cephtune sweep %s -n %s` shows %s.", settings, f.Namespace, shows)
+	return fmt.Sprintf("`%s` shows %s.", sweepspec.Command(f.Namespace, settings), shows)
 }
 
 // names returns the names of OSDs, at most four of them.
