@@ -38,7 +38,7 @@ func (r *Reconciler) observePlacement(ctx context.Context, seen *facts) {
 	if seen.allRunsEnded() || seen.next.Kind != workload.MoveEnd && (len(seen.logs) == 0 || !seen.phasesDone()) {
 		return
 	}
-	if seen.target().Confined() == nil && seen.target().DeviceClass() == "" {
+	if seen.target().Confined() == nil && seen.target().DeviceClasses() == nil {
 		return
 	}
 	connection, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)

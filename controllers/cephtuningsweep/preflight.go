@@ -208,21 +208,7 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	if len(heldPools(*spec)) > 0 { // The number of PGs may be the reason for the sweep.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
-	classes := sweepspec.DeviceClasses(spec)
-	if len(classes) == 1 {
-		return quiescence.Check(p.cluster, spec.Quiescence, expected)
-	}
-	var all []quiescence.Obstacle
-	for _, class := range classes { // Each class has separate OSDs and separate room.
-		facts := p.cluster
-		facts.Demand.DeviceClass = class
-		for _, o := range quiescence.Check(facts, spec.Quiescence, expected) {
-			if !slices.Contains(all, o) {
-				all = append(all, o)
-			}
-		}
-	}
-	return all
+	return quiescence.Check(p.cluster, spec.Quiescence, expected)
 }
 
 // plan drafts the plan twice. The first draft gives the configurations, and the second draft also has their
@@ -418,9 +404,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 		demand.RawBytes = int64(float64(demand.Bytes) * p.overhead(spec))
 	}
 	if target.ScratchPool != nil {
-		if classes := sweepspec.DeviceClasses(spec); len(classes) == 1 {
-			demand.DeviceClass = classes[0]
-		}
+		demand.DeviceClasses = sweepspec.DeviceClasses(spec)
 		demand.OnOSDs = sweepspec.FewestOSDs(spec)
 	}
 	if target.ExistingPool != nil {
@@ -456,7 +440,7 @@ func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.V
 func (p *preflight) environment(seen pass) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
-		OSDs: p.known.OSDs, DeviceClass: p.cluster.Demand.DeviceClass, Config: p.known.Facts.Config,
+		OSDs: p.known.OSDs, DeviceClasses: p.cluster.Demand.DeviceClasses, Config: p.known.Facts.Config,
 		OSDCaches: seen.sweep.Spec.Template.OSDCaches,
 	})
 	environment, err := quiescence.Fingerprint(detail)

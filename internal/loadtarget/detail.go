@@ -17,7 +17,7 @@ func (t Target) Detail() quiescence.Detail {
 	return quiescence.Describe(quiescence.Inputs{
 		FSID: t.Survey.OSDMap.FSID, Versions: t.Survey.Versions, RookVersion: t.Rook.RookVersion,
 		KubernetesVersion: t.Kubernetes, Devices: t.Survey.Devices,
-		OSDs: t.Survey.OSDs, DeviceClass: t.DeviceClass(), Pools: t.Pools(), Config: t.Survey.Config,
+		OSDs: t.Survey.OSDs, DeviceClasses: t.DeviceClasses(), Pools: t.Pools(), Config: t.Survey.Config,
 		Images: imagesOf(t.Pods), Nodes: nodesOf(t.Pods), ConfinedTo: t.ConfinedTo,
 		Background: describeBackground(t.Template), BackgroundNodes: nodesOf(t.BackgroundPods),
 		InitialState: t.Template.InitialState, OSDCaches: t.Template.OSDCaches,

@@ -80,7 +80,7 @@ func (t Target) sharedPGReplicas() int {
 
 // spread returns a demand that says only on which OSDs the data are stored.
 func (t Target) spread() quiescence.Demand {
-	d := quiescence.Demand{DeviceClass: t.DeviceClass()}
+	d := quiescence.Demand{DeviceClasses: t.DeviceClasses()}
 	if confined := t.Confined(); confined != nil {
 		d.OnOSDs = int(confined.Count)
 	}

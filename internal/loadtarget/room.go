@@ -58,13 +58,19 @@ func (t Target) df() *ceph.DF {
 	return t.Survey.DF
 }
 
-// available returns how many bytes are free on the OSDs of the target.
+// available returns how many bytes are free on the OSDs of the targets; of several device classes, on the OSDs of the fullest.
 func (t Target) available() int64 {
-	var bytes int64
-	for _, osd := range quiescence.Serving(t.targetOSDs(), t.DeviceClass()) {
-		bytes += osd.AvailableBytes
+	free := func(osds []ceph.OSD) (bytes int64) {
+		for _, osd := range osds {
+			bytes += osd.AvailableBytes
+		}
+		return bytes
 	}
-	return bytes
+	least := free(quiescence.Serving(t.targetOSDs(), ""))
+	for _, class := range t.DeviceClasses() {
+		least = min(least, free(quiescence.Serving(t.targetOSDs(), class)))
+	}
+	return least
 }
 
 // DataPool returns the pool of the template's target that stores the data; "" for a claim.
@@ -221,9 +227,9 @@ func (t Target) Dataset() (bytes int64, cached bool, err error) {
 // share returns the fraction of the target's OSDs that stores the data, from 0 to 1.
 func (t Target) share() float64 {
 	confined := t.Confined()
-	osds := quiescence.Serving(t.targetOSDs(), t.DeviceClass())
-	if confined == nil || len(osds) == 0 {
+	if confined == nil {
 		return 1
 	}
-	return min(1, float64(confined.Count)/float64(len(osds)))
+	osds := quiescence.Serving(t.targetOSDs(), t.Template.Target.ScratchPool.DeviceClass)
+	return min(1, float64(confined.Count)/float64(max(1, len(osds))))
 }

@@ -1,6 +1,7 @@
 package loadtarget
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,5 +177,46 @@ func TestScratchPoolInARoot(t *testing.T) {
 		if (wrong != "") != want.misplaced || want.misplaced && !strings.HasSuffix(wrong, "may use only OSDs in the CRUSH root fast") {
 			t.Errorf("root %q: %q", root, wrong)
 		}
+	}
+}
+
+// Targets on several device classes have room as on the fullest, and each stays on its own class.
+func TestTargetsOnDeviceClasses(t *testing.T) {
+	const gib = 1 << 30
+	on := func(class string) v1alpha1.Target {
+		return v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{DeviceClass: class, Replicated: &v1alpha1.ReplicatedPool{Size: 1}}}
+	}
+	seen := Target{
+		Template:  &v1alpha1.BenchmarkTemplate{Target: on("ssd")},
+		Elsewhere: []v1alpha1.Target{on("hdd")},
+		View: clusterwatch.View{Survey: &clusterwatch.Survey{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{
+			{ID: 7, Name: "cephtune-scratch", PGNum: 1}, {ID: 8, Name: "cephtune-scratch-1", PGNum: 1},
+		}}}},
+	}
+	for id, class := range []string{"ssd", "ssd", "hdd", "nvme"} {
+		seen.Survey.OSDs = append(seen.Survey.OSDs, ceph.OSD{ID: id, DeviceClass: class, TotalBytes: 10 * gib, AvailableBytes: int64(8-id) * gib})
+	}
+	if got := seen.available(); got != 6*gib {
+		t.Errorf("%d bytes are available, want those of osd.2", got)
+	}
+	if got := seen.spread().DeviceClasses; !slices.Equal(got, []string{"hdd", "ssd"}) {
+		t.Errorf("the demand is on the device classes %q", got)
+	}
+	for name, c := range map[string]struct {
+		first, second int // the OSDs of the pools
+		want          string
+	}{
+		"each on its own":   {0, 2, ""},
+		"both on the first": {0, 1, "may use only OSDs of device class hdd"},
+		"exchanged":         {2, 0, "may use only OSDs of device class ssd"},
+	} {
+		wrong := seen.Misplaced([]ceph.PG{{ID: "7.0", PoolID: 7, Acting: []int{c.first}}, {ID: "8.0", PoolID: 8, Acting: []int{c.second}}})
+		if !strings.HasSuffix(wrong, c.want) || (wrong == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q", name, wrong, c.want)
+		}
+	}
+	seen.Elsewhere = []v1alpha1.Target{on("")}
+	if got := seen.DeviceClasses(); got != nil {
+		t.Errorf("with a target on all OSDs: %q", got)
 	}
 }

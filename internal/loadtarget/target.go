@@ -102,12 +102,16 @@ func (t Target) Overhead() float64 {
 	return most
 }
 
-// DeviceClass returns the device class to which the scratch pool is confined; "" for all.
-func (t Target) DeviceClass() string {
-	if pool := t.Template.Target.ScratchPool; pool != nil {
-		return pool.DeviceClass
+// DeviceClasses returns the device classes to which the scratch pools are confined, sorted; none if a target may use all OSDs.
+func (t Target) DeviceClasses() (classes []string) {
+	for _, target := range t.all() {
+		if target.ScratchPool == nil || target.ScratchPool.DeviceClass == "" {
+			return nil
+		}
+		classes = append(classes, target.ScratchPool.DeviceClass)
 	}
-	return ""
+	slices.Sort(classes)
+	return slices.Compact(classes)
 }
 
 // ScratchPools returns the scratch pools of all targets with all PG numbers, including defaults for
@@ -191,29 +195,41 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 	return ""
 }
 
-// outsideClass describes the placement groups of the scratch pool on OSDs outside the requested CRUSH root or device
+// outsideClass describes the placement groups of a scratch pool on OSDs outside the requested CRUSH root or device
 // class; "" without any.
 func (t Target) outsideClass(pgs []ceph.PG) string {
-	pool, class := t.Template.Target.ScratchPool, t.DeviceClass()
-	if pool == nil || class == "" && pool.CrushRoot == "" {
-		return ""
-	}
-	allowed := t.Survey.OSDs
-	words := "of device class " + class
-	if pool.CrushRoot != "" {
-		allowed = placement.UsableOSDs(allowed, t.Survey.Tree, *pool)
-		words = strings.TrimSuffix("in the CRUSH root "+pool.CrushRoot+" "+words, " of device class ")
-	}
-	var osds []int
-	for _, osd := range allowed {
-		if class == "" || osd.DeviceClass == class {
-			osds = append(osds, osd.ID)
+	for number, target := range t.all() {
+		if target.ScratchPool == nil || target.ScratchPool.DeviceClass == "" && target.ScratchPool.CrushRoot == "" {
+			continue
 		}
-	}
-	for _, pool := range t.Pools() {
-		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
-			return fmt.Sprintf("%s, but may use only OSDs %s", wrong, words)
+		pools, allowed := workload.PoolsOf(t.all(), number), t.mayUse(*target.ScratchPool)
+		for _, pool := range t.Pools() {
+			if wrong := placement.Outside(pool, pgs, allowed); wrong != "" && slices.Contains(pools, pool.Name) {
+				return fmt.Sprintf("%s, but may use only OSDs %s", wrong, whichOSDs(*target.ScratchPool))
+			}
 		}
 	}
 	return ""
+}
+
+// mayUse returns the OSDs of a scratch pool's CRUSH root and device class.
+func (t Target) mayUse(pool v1alpha1.ScratchPool) (osds []int) {
+	for _, osd := range placement.UsableOSDs(t.Survey.OSDs, t.Survey.Tree, pool) {
+		if pool.DeviceClass == "" || osd.DeviceClass == pool.DeviceClass {
+			osds = append(osds, osd.ID)
+		}
+	}
+	return osds
+}
+
+// whichOSDs describes the OSDs that a scratch pool may use.
+func whichOSDs(pool v1alpha1.ScratchPool) string {
+	var words []string
+	if pool.CrushRoot != "" {
+		words = append(words, "in the CRUSH root "+pool.CrushRoot)
+	}
+	if pool.DeviceClass != "" {
+		words = append(words, "of device class "+pool.DeviceClass)
+	}
+	return strings.Join(words, " ")
 }

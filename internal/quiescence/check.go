@@ -44,8 +44,8 @@ type Demand struct {
 	// Bytes is the size of the datasets that clients write. RawBytes also counts copies or coding chunks.
 	// Other writes of clients are limited separately: see RawRoom.
 	Bytes, RawBytes int64
-	// DeviceClass is the device class of the OSDs that store the data; empty for all OSDs.
-	DeviceClass string
+	// DeviceClasses are those of the OSDs that store the data; empty for all OSDs. The OSDs of each class are taken to store all of it.
+	DeviceClasses []string
 	// Pool is an existing pool whose quota applies.
 	Pool string
 	// PGReplicas is the number of PGs of new pools, multiplied by their copies or chunks.
@@ -71,6 +71,7 @@ type Obstacle struct {
 type input struct {
 	Facts
 
+	class    string // the device class whose OSDs are checked; "" for all
 	spec     v1alpha1.Quiescence
 	allowed  []string
 	expected []Expectation
@@ -84,14 +85,17 @@ type rule func(input) *Obstacle
 func Check(facts Facts, spec v1alpha1.Quiescence, expected []Expectation) []Obstacle {
 	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings()), expected: expected}
 	var obstacles []Obstacle
-	for _, rule := range []rule{
-		healthErrors, healthWarnings, noQuorum, noManager, upgrade, mixedVersions,
-		osdsDown, osdsOut, ioStopped, flagsSet, pgsUnclean, pgsScrubbing,
-		nearFull, noRoom, quota, pgsPerOSD, foreignIO,
-	} {
-		if found := rule(in); found != nil {
-			obstacles = append(obstacles, *found)
+	add := func(in input, rules ...rule) {
+		for _, rule := range rules {
+			if found := rule(in); found != nil {
+				obstacles = append(obstacles, *found)
+			}
 		}
+	}
+	add(in, healthErrors, healthWarnings, noQuorum, noManager, upgrade, mixedVersions,
+		osdsDown, osdsOut, ioStopped, flagsSet, pgsUnclean, pgsScrubbing, quota, foreignIO)
+	for _, one := range in.byClass() {
+		add(one, nearFull, noRoom, pgsPerOSD)
 	}
 	slices.SortFunc(obstacles, func(a, b Obstacle) int { return cmp.Compare(a.Code, b.Code) })
 	return obstacles

@@ -29,7 +29,7 @@ func quiet() Facts {
 		PoolIO:   []ceph.PoolIO{{Name: "p"}, {Name: "other", ReadOperationsPerSecond: 30, WriteOperationsPerSecond: 20}},
 		Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 7}},
 		OwnPools: []string{"p"},
-		Demand:   Demand{Bytes: 6 * gib, RawBytes: 18 * gib, Pool: "p", DeviceClass: "ssd", PGReplicas: 96},
+		Demand:   Demand{Bytes: 6 * gib, RawBytes: 18 * gib, Pool: "p", DeviceClasses: []string{"ssd"}, PGReplicas: 96},
 	}
 	for id := range 3 {
 		f.OSDs = append(f.OSDs, ceph.OSD{ID: id, DeviceClass: "ssd", Status: "up", TotalBytes: 20 * gib, UsedBytes: 10 * gib, PGs: 33})
@@ -215,7 +215,7 @@ var checkCases = map[string]struct {
 		want:   []obstacle{{code: "NoRoom", stays: true}},
 	},
 	"no such device class": {
-		change: func(f *Facts) { f.Demand.DeviceClass = "nvme" },
+		change: func(f *Facts) { f.Demand.DeviceClasses = []string{"nvme"} },
 		want:   []obstacle{{code: "NoOSDs", message: `"nvme"`, stays: true}},
 	},
 	"a quota": {

@@ -16,7 +16,7 @@ import (
 
 func inputs() Inputs {
 	return Inputs{
-		FSID: "f", RookVersion: "v1.17.1", DeviceClass: "ssd",
+		FSID: "f", RookVersion: "v1.17.1", DeviceClasses: []string{"ssd"},
 		Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 7}},
 		OSDs: []ceph.OSD{
 			{ID: 0, DeviceClass: "ssd", TotalBytes: gib, UsedBytes: 1, PGs: 1}, {ID: 1, DeviceClass: "ssd", TotalBytes: gib}, {ID: 2, DeviceClass: "hdd", TotalBytes: gib},
@@ -80,7 +80,7 @@ func TestFingerprintStays(t *testing.T) {
 		"a target not yet reached":   func(in *Inputs) { in.Pools[0].PGNumTarget = 64 },
 		"how full OSDs are":          func(in *Inputs) { in.OSDs[0].UsedBytes, in.OSDs[0].PGs = 5, 5 },
 		"OSDs of another class":      func(in *Inputs) { in.OSDs = in.OSDs[:2] },
-		"kernels of other OSDs": func(in *Inputs) { in.Devices = in.Devices[:2] },
+		"kernels of other OSDs":      func(in *Inputs) { in.Devices = in.Devices[:2] },
 		"a gateway more":             func(in *Inputs) { in.Versions.Overall["18.2.7"]++ },
 		"what is so by default":      func(in *Inputs) { in.InitialState, in.OSDCaches = v1alpha1.InitialStateKeep, v1alpha1.OSDCachesKeep },
 		"what the manager's modules": func(in *Inputs) { in.Config[3].Value = "other" },
@@ -103,9 +103,9 @@ func TestFingerprintChanges(t *testing.T) {
 		change func(*Inputs)
 		want   []string
 	}{
-		"another cluster": {func(in *Inputs) { in.FSID = "g" }, []string{"cluster: g, and was f"}},
-		"a Ceph upgrade":  {func(in *Inputs) { in.Versions.Overall = map[string]int{"19.2.0": 7} }, []string{"Ceph version: 19.2.0, and was 18.2.7"}},
-		"a Rook upgrade":  {func(in *Inputs) { in.RookVersion = "v1.18.0" }, []string{"Rook version: v1.18.0, and was v1.17.1"}},
+		"another cluster":      {func(in *Inputs) { in.FSID = "g" }, []string{"cluster: g, and was f"}},
+		"a Ceph upgrade":       {func(in *Inputs) { in.Versions.Overall = map[string]int{"19.2.0": 7} }, []string{"Ceph version: 19.2.0, and was 18.2.7"}},
+		"a Rook upgrade":       {func(in *Inputs) { in.RookVersion = "v1.18.0" }, []string{"Rook version: v1.18.0, and was v1.17.1"}},
 		"a Kubernetes upgrade": {func(in *Inputs) { in.KubernetesVersion = "v1.36.0" }, []string{"Kubernetes version: v1.36.0, and was v1.35.1"}},
 		"a kernel upgrade of one node": {
 			func(in *Inputs) { in.Devices[1].Kernel = "6.8.0-47" },

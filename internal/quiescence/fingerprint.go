@@ -25,8 +25,8 @@ type Inputs struct {
 	OSDs              []ceph.OSD
 	// Devices say which kernel each OSD runs on.
 	Devices []ceph.OSDDevice
-	// DeviceClass is the device class to which the scratch pool is confined; empty for all OSDs.
-	DeviceClass string
+	// DeviceClasses are those to which the scratch pools are confined; empty for all OSDs.
+	DeviceClasses []string
 	// Pools are the pools of the target.
 	Pools  []ceph.Pool
 	Config []ceph.ConfigEntry
@@ -59,7 +59,7 @@ type Detail struct {
 	// gateways come and go; the field OSDs counts the OSDs.
 	CephVersions []string `json:"cephVersions"`
 	RookVersion  string   `json:"rookVersion,omitempty"`
-	// OSDs counts the OSDs of Inputs.DeviceClass, or all OSDs of the cluster, by device class.
+	// OSDs counts the OSDs of Inputs.DeviceClasses, or all OSDs of the cluster, by device class.
 	OSDs []OSDClass `json:"osds"`
 	// Pools has the settings of the target's pools, sorted by name. It omits fields that differ each time a
 	// pool is created.
@@ -98,7 +98,7 @@ type OSDClass struct {
 func Describe(in Inputs) Detail {
 	d := Detail{
 		FSID: in.FSID, RookVersion: in.RookVersion,
-		OSDs: classes(in.OSDs, in.DeviceClass), Images: maps.Clone(in.Images),
+		OSDs: classes(in.OSDs, in.DeviceClasses), Images: maps.Clone(in.Images),
 		Nodes: sortedNodes(in.Nodes), Background: in.Background, BackgroundNodes: sortedNodes(in.BackgroundNodes),
 		ConfinedTo:        slices.Sorted(slices.Values(in.ConfinedTo)),
 		KubernetesVersion: in.KubernetesVersion, Kernels: kernels(in),
@@ -159,10 +159,10 @@ func (d Detail) cephVersion() string {
 	}
 }
 
-func classes(osds []ceph.OSD, only string) []OSDClass {
+func classes(osds []ceph.OSD, only []string) []OSDClass {
 	byName := map[string]OSDClass{}
 	for _, osd := range osds {
-		if only != "" && osd.DeviceClass != only {
+		if len(only) > 0 && !slices.Contains(only, osd.DeviceClass) {
 			continue
 		}
 		class := byName[osd.DeviceClass]
@@ -179,7 +179,7 @@ func classes(osds []ceph.OSD, only string) []OSDClass {
 func kernels(in Inputs) (all []string) {
 	counts := map[int]bool{}
 	for _, osd := range in.OSDs {
-		counts[osd.ID] = in.DeviceClass == "" || osd.DeviceClass == in.DeviceClass
+		counts[osd.ID] = len(in.DeviceClasses) == 0 || slices.Contains(in.DeviceClasses, osd.DeviceClass)
 	}
 	for _, device := range in.Devices {
 		if counts[device.ID] && device.Kernel != "" {

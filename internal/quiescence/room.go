@@ -26,8 +26,20 @@ func (in input) nearFullRatio() float64 {
 	return nearFullRatio
 }
 
+// byClass returns the input for the OSDs of each device class of the demand, or for all OSDs. Classes have separate room.
+func (in input) byClass() (all []input) {
+	for _, class := range in.Demand.DeviceClasses {
+		in.class = class
+		all = append(all, in)
+	}
+	if len(all) == 0 {
+		return []input{in}
+	}
+	return all
+}
+
 // serving returns the OSDs that may store the benchmark's data.
-func (in input) serving() []ceph.OSD { return Serving(in.OSDs, in.Demand.DeviceClass) }
+func (in input) serving() []ceph.OSD { return Serving(in.OSDs, in.class) }
 
 // Serving returns the OSDs of a device class, or of all classes, that can store data.
 func Serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
@@ -49,9 +61,17 @@ const unevenness = 1.25
 // first one may become nearfull and Ceph warns. It assumes that CRUSH spreads writes by OSD size,
 // though not perfectly evenly. If demand.OnOSDs is set, only the number of the pool's OSDs is known, not
 // which OSDs they are. RawRoom then assumes that they get equal shares of the data, and that the OSD with
-// the least free space is among them.
+// the least free space is among them. Of several device classes, it is the room of the fullest.
 func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
+	least := int64(math.MaxInt64)
+	for _, one := range in.byClass() {
+		least = min(least, one.rawRoom())
+	}
+	return least
+}
+
+func (in input) rawRoom() int64 {
 	var total int64
 	for _, osd := range in.serving() {
 		total += osd.TotalBytes
@@ -60,8 +80,8 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	for _, osd := range in.serving() {
 		free := in.nearFullRatio()*float64(osd.TotalBytes) - float64(osd.UsedBytes)
 		shares := float64(total) / float64(osd.TotalBytes)
-		if demand.OnOSDs > 0 { // Each of these OSDs is assumed to get an equal share, whatever its size.
-			shares = float64(demand.OnOSDs)
+		if in.Demand.OnOSDs > 0 { // Each of these OSDs is assumed to get an equal share, whatever its size.
+			shares = float64(in.Demand.OnOSDs)
 		}
 		room = min(room, free*shares/unevenness)
 	}
@@ -124,7 +144,7 @@ func nearFull(in input) *Obstacle {
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
-		return stays("NoOSDs", "no OSD of device class %q can store anything; `ceph osd df` shows the classes", in.Demand.DeviceClass)
+		return stays("NoOSDs", "no OSD of device class %q can store anything; `ceph osd df` shows the classes", in.class)
 	}
 	var total int64
 	for _, osd := range osds {

@@ -30,10 +30,11 @@ func TestRawRoom(t *testing.T) {
 		"an OSD beyond that":         {osds: three(0, 0, 99), want: 0},
 		"another ratio":              {osds: three(0, 0, 0), ratio: 0.5, want: 120},
 		"a larger OSD gets more":     {osds: append(three(35, 35), ceph.OSD{ID: 2, DeviceClass: "ssd", TotalBytes: 200 * gib}), want: 160},
-		"OSDs of another class":      {osds: append(three(35, 35), ceph.OSD{ID: 2, DeviceClass: "hdd", TotalBytes: 1000 * gib}), demand: Demand{DeviceClass: "ssd"}, want: 80},
+		"OSDs of another class":      {osds: append(three(35, 35), ceph.OSD{ID: 2, DeviceClass: "hdd", TotalBytes: 1000 * gib}), demand: Demand{DeviceClasses: []string{"ssd"}}, want: 80},
+		"two classes":                {osds: append(three(35, 35), ceph.OSD{ID: 2, DeviceClass: "hdd", TotalBytes: 50 * gib}), demand: Demand{DeviceClasses: []string{"ssd", "hdd"}}, want: 34},
 		"an OSD that is out":         {osds: append(three(35, 35), ceph.OSD{ID: 2, DeviceClass: "ssd"}), want: 80},
 		"confined to two, of any":    {osds: three(0, 35, 60), demand: Demand{OnOSDs: 2}, want: 40},
-		"no OSD that could store it": {osds: three(0), demand: Demand{DeviceClass: "nvme"}, want: 0},
+		"no OSD that could store it": {osds: three(0), demand: Demand{DeviceClasses: []string{"nvme"}}, want: 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

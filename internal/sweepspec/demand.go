@@ -21,17 +21,14 @@ func FewestOSDs(spec *Spec) int {
 	return fewest
 }
 
-// DeviceClasses returns the device classes of a sweep's scratch pools, sorted and without duplicates. The only class is
-// "" if the sweep names none, or has no scratch pools.
+// DeviceClasses returns the device classes of a sweep's scratch pools, sorted and without duplicates; none if the sweep names
+// none, or has no scratch pools.
 func DeviceClasses(spec *Spec) []string {
 	var classes []string
 	for _, t := range variants(spec) {
 		if pool := t.Target.ScratchPool; pool != nil && pool.DeviceClass != "" {
 			classes = append(classes, pool.DeviceClass)
 		}
-	}
-	if len(classes) == 0 {
-		return []string{""}
 	}
 	slices.Sort(classes)
 	return slices.Compact(classes)

@@ -141,7 +141,7 @@ func (e *estimator) settle() time.Duration {
 func (e *estimator) removal() time.Duration {
 	classes := DeviceClasses(e.spec)
 	onHDDs := slices.ContainsFunc(e.facts.OSDs, func(o ceph.OSD) bool {
-		return o.DeviceClass == classOfHDDs && (classes[0] == "" || slices.Contains(classes, o.DeviceClass))
+		return o.DeviceClass == classOfHDDs && (len(classes) == 0 || slices.Contains(classes, o.DeviceClass))
 	})
 	if !onHDDs || !quiescence.WaitsForRemoval(e.spec.Quiescence) {
 		return 0

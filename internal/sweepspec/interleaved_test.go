@@ -40,7 +40,8 @@ func TestNotInterleavedReasons(t *testing.T) {
 			`{template: {backgroundLoad: {phase: write}}, objective: {phase: fio, metric: IOPS}}`,
 			[]string{"The background load would go to one of the targets only."},
 		},
-		"redundancy": {`{parameters: [{name: r, redundancy: {}, values: ["2+1"]}], objective: {phase: fio, metric: IOPS}}`, nil},
+		"deviceClass": {`{template: {target: {scratchPool: {deviceClass: hdd}}}, parameters: [{name: class, deviceClass: {}, values: [ssd]}], objective: {phase: fio, metric: IOPS}}`, nil},
+		"redundancy":  {`{parameters: [{name: r, redundancy: {}, values: ["2+1"]}], objective: {phase: fio, metric: IOPS}}`, nil},
 		"a setting and a depth": {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, ` +
 			`values: ["2"]}]}`, []string{
 			"Parameter cap cannot change together with the pool or the load: give it a sweep of its own.", "Parameter depth is about phase fio, and the objective about phase write.",

@@ -36,6 +36,11 @@ func (deviceClass) set(t *v1alpha1.BenchmarkTemplate, value cephvalue.Value) err
 	return nil
 }
 
+// aims: each target has a pool of its own.
+func (deviceClass) aims(spec *Spec) bool { return spec.Template.Target.ScratchPool != nil }
+
+func (k deviceClass) notAimed(spec *Spec, facts Facts) string { return k.notStanding(spec, facts) }
+
 func (deviceClass) traits() traits {
 	return traits{pool: true, noPatch: "There is no patch for the device class: changing it moves all data of a pool."}
 }

@@ -23,6 +23,7 @@ func TestDeviceClasses(t *testing.T) {
 		"configurations":         {configurations, []string{"hdd", "ssd"}, "hdd"},
 		"a baseline of its own":  {strings.TrimSuffix(onClasses, "}") + `, baseline: {values: {class: ssd}}}`, []string{"nvme", "ssd"}, "ssd"},
 		"one that is not varied": {`{template: {target: {scratchPool: {deviceClass: hdd}}}}`, []string{"hdd"}, ""},
+		"none":                   {`{template: {target: {scratchPool: {}}}}`, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &specOf(t, tc.patch).Spec
