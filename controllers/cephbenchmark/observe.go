@@ -56,7 +56,7 @@ type facts struct {
 	rook       *rook.ClusterInfo
 	rookErr    error
 	kubernetes string // the version of the API server
-	locked  bool // the execution has the lock, and need not renew it yet
+	locked     bool   // the execution has the lock, and need not renew it yet
 	// line is what is ahead in the queue. It is observed only while the execution does nothing but wait for it; then all
 	// other observations are missing.
 	line queue.Line
