@@ -624,13 +624,13 @@ type Interleaved struct {
 	Pairs int32 `json:"pairs,omitempty"`
 
 	// window is the length of a short window: how long a setting stays applied before the next one. The first
-	// three tenths of that time do not count, because the setting takes effect during them.
+	// three tenths of that time do not count, because the setting takes effect during them. The default is 8s, and
+	// 10s for the objective SustainableIOPS, where a window has one step of a curve.
 	// +optional
-	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('60s')",message="must be between 10s and 60s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('8s') && duration(self) <= duration('60s')",message="must be between 8s and 60s"
 	Window *metav1.Duration `json:"window,omitempty"`
 
 	// longWindow is the length of a long window. Its first three fifths do not count. The verdict speaks of

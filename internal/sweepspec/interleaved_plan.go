@@ -143,16 +143,15 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 
 // fixWindows writes into the plan the number of sessions, the number of pairs in each if it is known, and the length of windows.
 func (e *estimator) fixWindows(plan *v1alpha1.SweepPlan) {
-	wanted, window := e.spec.Strategy.Interleaved, session.DefaultWindow
+	wanted, window, around := e.spec.Strategy.Interleaved, session.DefaultWindow, time.Duration(0)
+	if DrawsCurves(e.spec) {
+		window, around, wanted.Pairs = session.StepTime, session.AroundStep, max(wanted.Pairs, session.CurvePairs)
+	}
 	if wanted.Window != nil {
 		window = wanted.Window.Duration
 	}
-	if DrawsCurves(e.spec) {
-		window += session.AroundStep
-		wanted.Pairs = max(wanted.Pairs, session.CurvePairs)
-	}
 	plan.Configurations = int32(len(e.configurations) - 1) //nolint:gosec // At most 6.
-	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window}
+	plan.Sessions, plan.Pairs, plan.Window = wanted.Sessions, wanted.Pairs, &metav1.Duration{Duration: window + around}
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}

@@ -215,7 +215,7 @@ func TestPlanOfSessions(t *testing.T) {
 // A short budget leaves out the last looks, and refuses the sweep only if it is too short for the
 // first.
 func TestPlanOfAShortBudget(t *testing.T) {
-	for budget, want := range map[string]int32{"5m": 8, "9m": 8, "12m": 12, "13m": 18, "40m": 60} {
+	for budget, want := range map[string]int32{"5m": 8, "8m": 8, "10m": 12, "12m": 18, "40m": 60} {
 		_, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", "budget: {duration: "+budget+"}, guardrails:", 1))
 		limit, err := time.ParseDuration(budget)
 		if err != nil {
@@ -263,7 +263,7 @@ func TestPlanOfSeveralSessions(t *testing.T) {
 		t.Errorf("one candidate: %+v", one)
 	}
 	_, two, _ := sessionPlan(t, strings.Replace(six, `["1"]`, `["1", "512"]`, 1))
-	if numbers(two) != [5]int32{6, 8, 10, 4, 7} || two.EstimatedDuration.Duration <= one.EstimatedDuration.Duration {
+	if numbers(two) != [5]int32{6, 8, 8, 4, 7} || two.EstimatedDuration.Duration <= one.EstimatedDuration.Duration {
 		t.Errorf("two candidates: %+v", two)
 	}
 	_, daily, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3, daily: true}", 1))
@@ -369,7 +369,7 @@ func TestTimeLeftIsThatOfAllSessions(t *testing.T) {
 		entries []v1alpha1.Trial
 		want    time.Duration
 	}{
-		"one session":      {switchedPatch, nil, 60*2*12*time.Second + quick.RestoreDuration.Duration},
+		"one session":      {switchedPatch, nil, 60*2*10*time.Second + quick.RestoreDuration.Duration},
 		"four of four":     {several, nil, load + 3*each + restore},
 		"the last of four": {several, []v1alpha1.Trial{longOf(1, 0.1), longOf(2, 0), longOf(3, 0.1)}, load + restore},
 		"a day each":       {strings.Replace(several, "sessions: 4", "sessions: 4, daily: true", 1), []v1alpha1.Trial{longOf(1, 0.1), longOf(2, 0)}, load + each + 18*time.Hour + restore},
@@ -410,7 +410,7 @@ func TestSentenceStatesTheScope(t *testing.T) {
 	}
 	for _, part := range []string{
 		"cap=1 is Inferior on this pool, in this hour, in switched windows",
-		"0.301 times the baseline", "by 8 pairs of windows of 10s",
+		"0.301 times the baseline", "by 8 pairs of windows of 8s",
 		"was not measured: use sessions: 6 (with flags, no --quick).",
 	} {
 		if !strings.Contains(out.Summary, part) {
@@ -454,22 +454,22 @@ func TestASummaryHasAllCandidates(t *testing.T) {
 	}{
 		"windows are too few": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.16},
-			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.876 to 1.144; higher is better), by 8 pairs of windows of 10s." +
+			"cap=512 leads, not proven, on this pool, in this hour, in switched windows: 1.001 times the baseline (0.876 to 1.144; higher is better), by 8 pairs of windows of 8s." +
 				" About 63 more pairs of windows would show that windows are equivalent, but a session has at most 60: use sessions: 6 (with flags, no --quick).", "no difference proven",
 		},
 		"an effect that matters is ruled out": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.08},
-			"cap=512 is Inconclusive on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 10s." +
+			"cap=512 is Inconclusive on this pool, in this hour, in switched windows: 1.001 times the baseline (0.936 to 1.070; higher is better), by 8 pairs of windows of 8s." +
 				" A gain or a loss of 10% is ruled out; for smaller ones, lower minimumEffect (--minimum-effect).", "no difference of 10% or more",
 		},
 		"windows are enough": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: 0.001, StdDev: 0.01},
-			"cap=512 is Inconclusive on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 10s." +
+			"cap=512 is Inconclusive on this pool, in this hour, in switched windows: 1.001 times the baseline (0.993 to 1.009; higher is better), by 8 pairs of windows of 8s." +
 				" Short windows cannot show how a setting acts for longer: use sessions: 6 (with flags, no --quick).", "no difference of 10% or more",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Candidate: 2, Blocks: 8, Mean: -0.06, StdDev: 0.08},
-			"cap=512 trails the baseline, not proven, on this pool, in this hour, in switched windows: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows of 10s." +
+			"cap=512 trails the baseline, not proven, on this pool, in this hour, in switched windows: 0.942 times the baseline (0.881 to 1.007; higher is better), by 8 pairs of windows of 8s." +
 				" About 160 more pairs of windows would decide, but a session has at most 60: use sessions: 6 (with flags, no --quick).", "no difference proven",
 		},
 	} {
@@ -685,7 +685,7 @@ func TestSessionsOfDraws(t *testing.T) {
 		"before the first look": {drawnTrials(2, 0.3, 0, 0.002), true, 0, "", "", ""},
 		"a gain": {
 			drawnTrials(3, 0.3, 0.1, 0.002), false, 1, "Superior", "Pools",
-			"pgs=8 is Superior on 3 pools of each value, in this hour, in switched windows: 1.350 times the baseline (1.338 to 1.362; higher is better), by 3 sessions of 4 pairs of windows of 10s each.",
+			"pgs=8 is Superior on 3 pools of each value, in this hour, in switched windows: 1.350 times the baseline (1.338 to 1.362; higher is better), by 3 sessions of 4 pairs of windows of 8s each.",
 		},
 		"a loss, and no effect":   {drawnTrials(3, -0.3, 0, 0.002), false, 0, "Inconclusive", "Pools", "8: 26 % slower"},
 		"pools that differ":       {drawnTrials(3, 0.3, 0, 0.2), true, 0, "", "", ""},
@@ -734,7 +734,7 @@ func TestSessionsOfAPlanWithoutWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if order, err := s.SessionPlan(); err != nil || order.Window != 10*time.Second {
+	if order, err := s.SessionPlan(); err != nil || order.Window != session.DefaultWindow {
 		t.Errorf("windows of %v, %v", order.Window, err)
 	}
 }

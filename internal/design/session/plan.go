@@ -30,9 +30,9 @@ type Plan struct {
 	Curves bool `json:"curves,omitempty"`
 }
 
-// DefaultWindow is how long a treatment stays applied in a window. The spec may set another time, and windows
-// become longer after carry-over.
-const DefaultWindow = 10 * time.Second
+// DefaultWindow is how long a treatment stays applied in a window. The spec may set another time. It is the shortest time in
+// which at least four of a client's rows, of one second each, count if its clock is wrong by [switchback.Timing.ClockError].
+const DefaultWindow = 8 * time.Second
 
 // DefaultLongWindow is how long a treatment stays applied in a long window.
 const DefaultLongWindow = time.Minute

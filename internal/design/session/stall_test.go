@@ -162,8 +162,8 @@ func TestStallsUnderTheCandidateAloneMakeItInferior(t *testing.T) {
 		"none":            {0, 0, 0, stats.Equivalent, stats.Inconclusive}, // Equivalent needs long windows.
 		"again and again": {1800 * time.Millisecond, 2 * time.Second, 2 * time.Second, stats.Inferior, stats.Inferior},
 		// The test for carry-over takes a stall at one place of each window for an effect of the switch.
-		"to the end of the window": {8500 * time.Millisecond, 11 * time.Second, 0, stats.Inferior, stats.Inconclusive},
-		"until after the look":     {8500 * time.Millisecond, 12500 * time.Millisecond, 0, stats.Inferior, stats.Inconclusive},
+		"to the end of the window": {6500 * time.Millisecond, 9 * time.Second, 0, stats.Inferior, stats.Inconclusive},
+		"until after the look":     {6500 * time.Millisecond, 10500 * time.Millisecond, 0, stats.Inferior, stats.Inconclusive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

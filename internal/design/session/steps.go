@@ -17,6 +17,9 @@ import (
 // knees.
 const CurvePairs = 21
 
+// StepTime is the default time of a step that counts.
+const StepTime = 10 * time.Second
+
 // AroundStep is how much longer a window is than what counts of its step: the step's ramp, and the time to begin and end the
 // clients' tasks.
 const AroundStep = 3 * time.Second

@@ -72,7 +72,7 @@ func drawn(t *testing.T, all *applied, knees [2]float64, disturbed func(Record) 
 	t.Helper()
 	var e Evidence
 	synctest.Test(t, func(t *testing.T) {
-		plan, err := Curves(5, 1, CurvePairs, DefaultWindow+AroundStep)
+		plan, err := Curves(5, 1, CurvePairs, StepTime+AroundStep)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestTwoCurvesInTurns(t *testing.T) {
 }
 
 func TestStepsAreInRandomOrder(t *testing.T) {
-	p, err := Curves(5, 1, CurvePairs, DefaultWindow+AroundStep)
+	p, err := Curves(5, 1, CurvePairs, StepTime+AroundStep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestAStepThatFails(t *testing.T) {
 				for i := range steps.Courses {
 					steps.Courses[i].ClosedLoopPerSecond = c.closedLoop
 				}
-				plan, err := Curves(5, 1, CurvePairs, DefaultWindow+AroundStep)
+				plan, err := Curves(5, 1, CurvePairs, StepTime+AroundStep)
 				if err != nil {
 					t.Fatal(err)
 				}

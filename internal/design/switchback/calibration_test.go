@@ -51,7 +51,7 @@ func TestRecordingsLieWithinTheSimulation(t *testing.T) {
 func (w world) blockSD(t *testing.T, seed uint64) float64 {
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
-	return blockSD(w.session(t, 1, 2000, 0, window))
+	return blockSD(w.session(t, 1, 2000, 0, recordedWindow))
 }
 
 func autocorrelations(logs []float64) (text string) {

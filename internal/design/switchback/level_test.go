@@ -192,7 +192,7 @@ func TestSimulatedRace(t *testing.T) {
 				if found[0].Assessment.Verdict == stats.Superior {
 					won++
 				}
-				minutes += float64(windows) * 12 / 60
+				minutes += float64(windows) * (window.Seconds() + perSwitch) / 60
 			}
 			won, minutes = won/float64(n), minutes/float64(n)
 			t.Logf("%-10s %.2f among four: wins in %3.0f%%, windows take %4.1f min of %.0f", w.name, first, 100*won, minutes, float64(5*LastLook*12)/60)
@@ -225,20 +225,9 @@ func (w *world) severalSession(t *testing.T, candidates, pairs int, effects []fl
 	return s
 }
 
-// window returns a window of 10 s, of which 3 s are wash-out.
+// window returns a window under a treatment that has an effect of its own.
 func (w *world) window(treatment int, effect float64) Window {
-	made := Window{Treatment: treatment}
-	for i := range 10 {
-		x := w.second(1, effect)
-		switch {
-		case i < 3:
-			continue
-		case i < 6:
-			made.Early += x / 3
-		case i > 6:
-			made.Late += x / 3
-		}
-		made.Figure += x / 7
-	}
+	made := windowFrom(window, func() float64 { return w.second(1, effect) })
+	made.Treatment = treatment
 	return made
 }

@@ -145,6 +145,9 @@ func withinWindows(logs []float64) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
+// recordedWindow is the length of the windows when the recordings were made.
+const recordedWindow = 10 * time.Second
+
 // cut returns windows that begin at some times. They last 10 s, of which 3 s are wash-out, and have no
 // treatments yet.
 func (r recording) cut(t *testing.T, begins []time.Duration) Session {
@@ -152,7 +155,7 @@ func (r recording) cut(t *testing.T, begins []time.Duration) Session {
 	timing := Timing{WashOut: 3 * time.Second, Coverage: 0.7}
 	var switches []Switch
 	for _, begin := range begins {
-		switches = append(switches, Switch{Sent: begin, Acknowledged: begin, Ended: begin + window, Proven: true})
+		switches = append(switches, Switch{Sent: begin, Acknowledged: begin, Ended: begin + recordedWindow, Proven: true})
 	}
 	windows, covered, err := Cut(switches, []Client{{Rows: r.rows}}, timing, func(p Piece) (sum float64, err error) {
 		for _, part := range p.Parts {
@@ -179,7 +182,7 @@ func (r recording) cuts(t *testing.T) (all []Session) {
 	for second := range 10 {
 		begins = nil
 		begin := r.rows[0].From + time.Duration(second)*time.Second
-		for ; begin+window <= r.rows[len(r.rows)-1].To; begin += window {
+		for ; begin+recordedWindow <= r.rows[len(r.rows)-1].To; begin += recordedWindow {
 			begins = append(begins, begin)
 		}
 		all = append(all, r.cut(t, begins))

@@ -124,7 +124,7 @@ func (w *world) reset() {
 	w.surge, w.alone, w.before, w.seconds = 0, 0, 0, w.rng.IntN(40)
 }
 
-// session returns a session with windows of a length, such as 10 s, of which three tenths are wash-out.
+// session returns a session with windows of a length.
 func (w *world) session(t *testing.T, number, blocks int, effect float64, window time.Duration) Session {
 	t.Helper()
 	order, err := Assign(w.rng.Uint64(), uint64(number), 1, blocks)
@@ -135,26 +135,33 @@ func (w *world) session(t *testing.T, number, blocks int, effect float64, window
 	w.reset()
 	for _, b := range order {
 		for _, treatment := range b {
-			washOut := int(window.Seconds()) * 3 / 10
-			for range washOut {
-				w.second(treatment, effect)
-			}
-			win, counted := Window{Treatment: treatment}, int(window.Seconds())-washOut
-			half := counted / 2
-			for i := range counted {
-				x := w.second(treatment, effect)
-				win.Figure += x / float64(counted)
-				if i < half {
-					win.Early += x / float64(half)
-				} else if i >= counted-half {
-					win.Late += x / float64(half)
-				}
-			}
+			win := windowFrom(window, func() float64 { return w.second(treatment, effect) })
+			win.Treatment = treatment
 			s.Windows = append(s.Windows, win)
 		}
 	}
 	s.Faults = make([]bool, len(s.Windows))
 	return s
+}
+
+// windowFrom returns a window of the amounts of some seconds, of which three tenths are wash-out.
+func windowFrom(length time.Duration, second func() float64) (made Window) {
+	washOut := int(length.Seconds()) * 3 / 10
+	for range washOut {
+		second()
+	}
+	counted := int(length.Seconds()) - washOut
+	half := counted / 2
+	for i := range counted {
+		x := second()
+		made.Figure += x / float64(counted)
+		if i < half {
+			made.Early += x / float64(half)
+		} else if i >= counted-half {
+			made.Late += x / float64(half)
+		}
+	}
+	return made
 }
 
 // long returns the entry of a session of long windows, of which the first three fifths do not count.
@@ -199,9 +206,10 @@ func (w *world) sweep(t *testing.T, q Question) (Finding, float64) {
 }
 
 const (
-	window     = 10 * time.Second
+	window     = 8 * time.Second // as session.DefaultWindow
 	longWindow = 60
-	prepare    = 95 // seconds before the windows of a session
+	prepare    = 60 // seconds before the windows of a session
+	perSwitch  = 1  // seconds between two windows
 )
 
 // general plays sessions of long windows.
@@ -210,7 +218,7 @@ func (w *world) general(t *testing.T, q Question) (f Finding, minutes float64) {
 	var entries []Entry
 	for n := 1; ; n++ {
 		entries = append(entries, w.long(t, n, w.effect(), longWindow))
-		minutes += (prepare + 2*(longWindow+2)) / 60.
+		minutes += (prepare + 2*(longWindow+perSwitch)) / 60.
 		if n < LeastSessions {
 			continue
 		}
@@ -229,7 +237,7 @@ func (w *world) quick(t *testing.T, q Question) (f Finding, minutes float64) {
 	for _, pairs := range looks {
 		part := whole
 		part.Windows, part.Faults = whole.Windows[:2*pairs], whole.Faults[:2*pairs]
-		f, minutes = judge(t, q, []Entry{plainEntry(t, part)}, nil), (prepare+2*(window.Seconds()+2)*float64(pairs))/60
+		f, minutes = judge(t, q, []Entry{plainEntry(t, part)}, nil), (prepare+2*(window.Seconds()+perSwitch)*float64(pairs))/60
 		if !w.plain && f.Assessment.Verdict != stats.Inconclusive { // Permutation tests can only withhold a verdict.
 			f = judge(t, q, []Entry{w.entry(t, q, part)}, nil)
 		}
