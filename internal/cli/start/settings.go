@@ -51,12 +51,6 @@ func settings(args []string, engine, mask string, othersVary bool) ([]setting, e
 	return all, nil
 }
 
-// plainOf returns a parameter of a kind without fields, by its name in the API or in the manner of a flag or of Ceph's options, such
-// as device-class or device_class.
-func plainOf(name string) (v1alpha1.Parameter, bool) {
-	return sweepspec.Plain(strings.NewReplacer("-", "", "_", "").Replace(name))
-}
-
 func settingOf(arg, engine string) (setting, error) {
 	name, list, found := strings.Cut(arg, "=")
 	if !found || name == "" || list == "" {
@@ -64,21 +58,21 @@ func settingOf(arg, engine string) (setting, error) {
 	}
 	s := setting{name: name}
 	field, ofLoad := workload(name, engine)
-	switch plain, isPlain := plainOf(name); {
+	switch plain, isPlain := sweepspec.Plain(name); {
 	case ofLoad && field == "":
 		return setting{}, exit.UsageErrorf("%s: --engine %s does not have it", name, engine)
 	case ofLoad:
 		s.name, s.parameter.Workload = string(field), &v1alpha1.WorkloadParameter{Field: field}
-	case plain.StorageClass != nil:
+	case plain.StorageClass != nil, words.Flag(strings.ToLower(name)) == "storage-class":
 		return setting{}, exit.UsageErrorf("StorageClasses are compared with --storage-class %s", list)
-	case plain.OSDCount != nil:
+	case plain.OSDCount != nil, plain.DeviceClass != nil, name == "osd_count", name == "device_class":
 		return setting{}, exit.UsageErrorf("flags cannot describe %s: write a file, starting from --dry-run -o yaml", name)
 	case sweepspec.IsOSDOption(name):
 		s.parameter.Config = &v1alpha1.ConfigParameter{Option: v1alpha1.OptionName(name)}
 	case isPlain:
 		s.name, s.parameter = string(plain.Name), plain
 	case !slices.Contains(sweepspec.PoolOptions(), name):
-		return setting{}, exit.UsageErrorf("%s is not an option of OSDs (osd_… or bluestore_…), of a pool (such as pg_num), of the load (such as depth), redundancy or deviceClass; vary others with a file", name)
+		return setting{}, exit.UsageErrorf("%s is not an option of OSDs (osd_… or bluestore_…), of a pool (such as pg_num), of the load (such as depth), or redundancy; vary others with a file", name)
 	default:
 		s.parameter.PoolOption = &v1alpha1.PoolOptionParameter{Option: v1alpha1.OptionName(name)}
 	}
@@ -115,8 +109,8 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 func variesPool(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
-		plain, _ := plainOf(name)
-		return plain.Redundancy != nil || plain.DeviceClass != nil || slices.Contains(sweepspec.PoolOptions(), name)
+		plain, _ := sweepspec.Plain(name)
+		return plain.Redundancy != nil || slices.Contains(sweepspec.PoolOptions(), name)
 	})
 }
 
