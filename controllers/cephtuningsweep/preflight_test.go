@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -91,7 +92,7 @@ func TestDemandOfData(t *testing.T) {
 		"a scratch pool": {
 			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}},
 			reads,
-			quiescence.Demand{Bytes: 200 * mib, RawBytes: 600 * mib, DeviceClass: "ssd"}, // There is no configuration, so it adds no PGs.
+			quiescence.Demand{Bytes: 200 * mib, RawBytes: 600 * mib, DeviceClasses: []string{"ssd"}}, // There is no configuration, so it adds no PGs.
 		},
 		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200 * mib, RawBytes: 400 * mib, Pool: "open"}},
 		"data elsewhere":     {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "meta", DataPool: "open"}}, reads, quiescence.Demand{Bytes: 200 * mib, RawBytes: 400 * mib, Pool: "open"}},
@@ -99,8 +100,8 @@ func TestDemandOfData(t *testing.T) {
 		"a claim, elsewhere": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, reads, quiescence.Demand{}},
 	} {
 		spec := &v1alpha1.CephTuningSweepSpec{Template: v1alpha1.BenchmarkTemplate{Target: c.target, Phases: c.phases, Clients: v1alpha1.Clients{Count: 2}}}
-		if got := p.demand(spec, nil, 100*mib); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		if diff := cmp.Diff(c.want, p.demand(spec, nil, 100*mib)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
 }
