@@ -50,17 +50,7 @@ func TestBenchmarkScheduledKeepsNights(t *testing.T) {
 	})
 
 	for _, n := range nights {
-		due, err := time.Parse("2006-01-02T1504Z", string(n.RunID))
-		if late := n.Time.Sub(due); err != nil || late < 0 || late > time.Minute {
-			t.Errorf("run %q began at %v: %v, want it within a minute of its due time", n.RunID, n.Time, err)
-		}
-		if len(n.Figures) == 0 || n.Figures[0].Phase != "write" || n.Figures[0].Value <= 0 {
-			t.Errorf("the night of %v has the figures %+v", n.Time, n.Figures)
-		}
-		var seen quiescence.Detail
-		if err := json.Unmarshal(n.Environment, &seen); err != nil || !strings.HasPrefix(seen.KubernetesVersion, "v1.") || len(seen.Kernels) == 0 {
-			t.Errorf("the night of %v has Kubernetes %q and the kernels %q: %v", n.Time, seen.KubernetesVersion, seen.Kernels, err)
-		}
+		wantNight(t, n)
 	}
 	if code, table, _ := showHistory(b); code != exit.Undecided || !strings.Contains(table, "too few nights") {
 		t.Errorf("history ended with exit code %d, want %d because two nights are too few:\n%s", code, exit.Undecided, table)
@@ -77,6 +67,22 @@ func TestBenchmarkScheduledKeepsNights(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// wantNight checks that a night began when it was due, and has a figure and the versions beneath Ceph.
+func wantNight(t *testing.T, n history.Night) {
+	t.Helper()
+	due, err := time.Parse("2006-01-02T1504Z", string(n.RunID))
+	if late := n.Time.Sub(due); err != nil || late < 0 || late > time.Minute {
+		t.Errorf("run %q began at %v: %v, want it within a minute of its due time", n.RunID, n.Time, err)
+	}
+	if len(n.Figures) == 0 || n.Figures[0].Phase != "write" || n.Figures[0].Value <= 0 {
+		t.Errorf("the night of %v has the figures %+v", n.Time, n.Figures)
+	}
+	var seen quiescence.Detail
+	if err := json.Unmarshal(n.Environment, &seen); err != nil || !strings.HasPrefix(seen.KubernetesVersion, "v1.") || len(seen.Kernels) == 0 {
+		t.Errorf("the night of %v has Kubernetes %q and the kernels %q: %v", n.Time, seen.KubernetesVersion, seen.Kernels, err)
+	}
 }
 
 // showHistory runs the subcommand history as a user does.
