@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// drawn returns the entries of a session with fresh pools, whose levels differ by chance: four pairs of windows of 10 s.
+// drawn returns the entries of a session with fresh pools, whose levels differ by chance: four pairs of windows.
 func (w *world) drawn(t *testing.T, number int, effects []float64, sd float64) (entries []Entry, minutes float64) {
 	t.Helper()
 	const starts, aims, removed = 70, 1.25, 20 // seconds, measured on the lab
@@ -37,7 +37,7 @@ func (w *world) drawn(t *testing.T, number int, effects []float64, sd float64) (
 			s.Windows = append(s.Windows, w.window(treatment, levels[treatment]))
 		}
 	}
-	seconds := starts + 8*float64(candidates) + float64(len(s.Windows))*(10+aims) + removed
+	seconds := starts + 8*float64(candidates) + float64(len(s.Windows))*(window.Seconds()+aims) + removed
 	s.Faults = make([]bool, len(s.Windows))
 	valid, err := s.blocks()
 	if err != nil {
