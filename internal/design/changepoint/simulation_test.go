@@ -18,6 +18,8 @@ type series struct {
 	trend      float64 // over the whole series
 	outliers   float64 // probability of a night that is a third slower
 	noWeekends bool
+	missing    float64 // probability that a night has no result
+	gap        [2]int  // the first night without results, and the next with one
 }
 
 func (s series) draw(seed uint64) (nights []Night, step int) {
@@ -35,6 +37,9 @@ func (s series) draw(seed uint64) (nights []Night, step int) {
 		}
 		at := begin.AddDate(0, 0, i)
 		if day := at.Weekday(); s.noWeekends && (day == time.Saturday || day == time.Sunday) {
+			continue
+		}
+		if s.missing > 0 && rng.Float64() < s.missing || i >= s.gap[0] && i < s.gap[1] {
 			continue
 		}
 		if i < s.step {
@@ -91,6 +96,7 @@ func TestSimulatedFalsePoints(t *testing.T) {
 	}{
 		{"independent", series{nights: 100, noise: 0.05}, 1},
 		{"no weekends", series{nights: 140, noise: 0.05, noWeekends: true}, 1},
+		{"one in ten is missing", series{nights: 110, noise: 0.05, missing: 0.1}, 1},
 		{"outliers", series{nights: 100, noise: 0.05, outliers: 0.05}, 1.5},
 		{"10 % slower in 100 nights", series{nights: 100, noise: 0.05, trend: -0.10}, 2},
 		{"25 % slower in 100 nights", series{nights: 100, noise: 0.05, trend: -0.25}, 2},
@@ -151,6 +157,8 @@ func TestSimulatedSteps(t *testing.T) {
 		{"faster", series{nights: 90, noise: 0.05, step: 60, size: 0.10}, 0.9, 0.95, 0.9, 0.95},
 		{"memory .5", series{nights: 90, noise: 0.05, memory: 0.5, step: 60, size: -0.10}, 0.65, 0.8, 0.8, 0.92},
 		{"outliers", series{nights: 90, noise: 0.05, outliers: 0.05, step: 60, size: -0.10}, 0.6, 0.85, 0.9, 0.95},
+		{"one in ten is missing", series{nights: 100, noise: 0.05, missing: 0.1, step: 66, size: -0.10}, 0.9, 0.95, 0.9, 0.95},
+		{"the week of the step is missing", series{nights: 97, noise: 0.05, gap: [2]int{57, 64}, step: 60, size: -0.10}, 0.85, 0.95, 0.9, 0.95},
 		{"30 %", series{nights: 90, noise: 0.05, step: 60, size: -0.36}, 0.99, 0.99, 0.9, 0.95},
 	} {
 		five, ten, found, date, sizes, width := 0, 0, 0, 0, 0, 0

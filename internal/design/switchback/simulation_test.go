@@ -208,8 +208,8 @@ func (w *world) sweep(t *testing.T, q Question) (Finding, float64) {
 const (
 	window     = 8 * time.Second // as session.DefaultWindow
 	longWindow = 60
-	prepare    = 60 // seconds before the windows of a session
-	perSwitch  = 1  // seconds between two windows
+	prepare    = 90 // seconds before the windows of a session
+	perSwitch  = 2  // seconds between two windows
 )
 
 // general plays sessions of long windows.
