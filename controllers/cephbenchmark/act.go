@@ -48,7 +48,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen pass, p plan) (effect, e
 		return effect{}, nil
 	case reconcile.StepAcknowledge:
 		_, err := r.keepResults(ctx, seen)
-		return effect{Events: seen.regressionEvents(seen.memory.regressed)}, err
+		return effect{Events: seen.historyEvents()}, err
 	case reconcile.StepProtect:
 		return now(), reconcile.AddFinalizer(ctx, r.Client, seen.benchmark, Finalizer)
 	case reconcile.StepBegin:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -185,7 +186,10 @@ func (r *Reconciler) keepResults(ctx context.Context, seen pass) (reconcile.Wait
 			return "Recording the history.", nil
 		}
 	}
-	return reconcile.Done, store.Prune(ctx, signed, seen.spec.HistoryLimit)
+	if err := store.Prune(ctx, signed, seen.spec.HistoryLimit); err != nil {
+		return "", fmt.Errorf("remove old results: %w", err)
+	}
+	return reconcile.Done, nil
 }
 
 // failed returns the effect that fails the execution with the outcome o.

@@ -61,6 +61,8 @@ type memory struct {
 	history *v1alpha1.BenchmarkHistory
 	// regressed is the condition Regressed after the execution; nil if it stays as it is.
 	regressed *metav1.Condition
+	// refused is why Kubernetes refused to write the history or to remove old results; nil if no event need say so.
+	refused error
 	// teardown is how far the teardown has come.
 	teardown teardown.Progress
 }

@@ -1,6 +1,8 @@
 package cephbenchmark
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,6 +21,17 @@ func (f facts) regression(nights []history.Night) *metav1.Condition {
 	c := history.Regressed(history.Judge(f.spec.Template.Phases, nights, "", history.AcknowledgedBefore(b.Spec, f.now)))
 	c.ObservedGeneration = b.Generation
 	return &c
+}
+
+// historyEvents returns the events about the history after an execution. A refusal has one event.
+func (p pass) historyEvents() []reconcile.Event {
+	events := p.regressionEvents(p.memory.regressed)
+	if refused := p.memory.refused; refused != nil {
+		p.memory.refused = nil
+		events = append(events, reconcile.Warning("HistoryNotKept", fmt.Sprintf(
+			"Kubernetes refused to %v. Nothing is lost: the results have the nights, and the next run tries again. If a quota refused it, raise that before then.", refused)))
+	}
+	return events
 }
 
 // regressionEvents returns the event about a benchmark that has regressed, or no longer has.

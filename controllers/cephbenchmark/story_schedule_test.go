@@ -2,11 +2,13 @@ package cephbenchmark
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,10 +35,10 @@ func scheduleStories() map[string]story {
 	}
 }
 
-// inTwelveHours sets the manager's clock back by forty hours, so that it need not be ahead of the API server's later. It returns a
+// inTwelveHours sets the manager's clock back by four days, so that it need not be ahead of the API server's later. It returns a
 // time, and a schedule of which it is the next one. No story takes so long.
 func (w *world) inTwelveHours() (time.Time, func(*v1alpha1.CephBenchmark)) {
-	w.ahead.Store(-int64(40 * time.Hour))
+	w.ahead.Store(-int64(4 * 24 * time.Hour))
 	due := w.now().UTC().Add(12 * time.Hour).Truncate(time.Minute)
 	return due, func(b *v1alpha1.CephBenchmark) { b.Spec.Schedule = &v1alpha1.Schedule{Cron: due.Format("4 15 * * *")} }
 }
@@ -72,38 +74,81 @@ func waitsAndRunsAgain(w *world) {
 	w.wantClean()
 }
 
-// A quota may not keep the lock of the cluster. What comes next makes up for the night.
+// A quota may not keep the lock of the cluster. An event says that it refuses the history, and an edit or the next run makes up for the night.
 func aQuotaRefusesTheHistory(w *world) {
 	due, daily := w.inTwelveHours()
 	b := w.benchmark("b", oneWrite, daily)
 	w.untilReason(b, v1alpha1.ReasonScheduled, schedule.Clock(due))
 	w.wait(12 * time.Hour)
-	w.until(b, "about the first run", func() bool { return b.Status.ObservedRunID == schedule.IDOf(due) })
-	w.untilComplete(b)
-	w.until(b, "at rest until tomorrow", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+	day := 0
+	run := func() {
+		id := schedule.IDOf(due.AddDate(0, 0, day))
+		w.until(b, "about run "+string(id), func() bool { return b.Status.ObservedRunID == id })
+		w.untilComplete(b)
+		w.until(b, "at rest until tomorrow", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
+		day++
+	}
+	run()
 
+	w.refuseHistories()
+	w.wait(24 * time.Hour)
+	run()
+	w.wantClean()
+	if b.Status.History != nil {
+		w.t.Errorf("history %+v, want one that was refused", b.Status.History)
+	}
+	w.eventually(func() string {
+		if got := w.eventsOf("HistoryNotKept"); len(got) != 1 || !strings.Contains(got[0], "write the history") || !strings.Contains(got[0], "exceeded quota: maps") {
+			return fmt.Sprintf("events %q, want one about the quota", got)
+		}
+		return ""
+	})
+	w.writes.refuseIf(nil)
+	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.HistoryLimit++ })
+	w.until(b, "with a history", func() bool { return b.Status.History != nil })
+	if nights := w.nights(b); len(nights) != day {
+		w.t.Errorf("after the edit, nights %+v, want %d", nights, day)
+	}
+
+	w.refuseHistories()
+	w.wait(24 * time.Hour)
+	run()
+	if nights := w.nights(b); len(nights) != day-1 {
+		w.t.Errorf("nights %+v, want %d", nights, day-1)
+	}
+	w.writes.refuseIf(nil)
+	w.wait(24 * time.Hour)
+	run()
+	if nights := w.nights(b); len(nights) != day {
+		w.t.Errorf("after the next run, nights %+v, want %d", nights, day)
+	}
+}
+
+// refuseHistories refuses all ConfigMaps but the next one, which has the results of a run.
+func (w *world) refuseHistories() {
 	var created atomic.Int32
 	w.writes.refuseIf(func(request string) error {
-		if request != "create ConfigMap" || created.Add(1) == 1 { // The first has the results.
+		if request != "create ConfigMap" || created.Add(1) == 1 {
 			return nil
 		}
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("exceeded quota: maps"))
 	})
-	w.wait(24 * time.Hour)
-	w.until(b, "about the next run", func() bool { return b.Status.ObservedRunID == schedule.IDOf(due.AddDate(0, 0, 1)) })
-	w.untilComplete(b)
-	w.until(b, "at rest again", func() bool { return isTrue(b, v1alpha1.ConditionReady) })
-	w.wantClean()
-	if created.Load() < 2 || b.Status.History != nil {
-		w.t.Errorf("%d ConfigMaps, history %+v: want a history that was refused", created.Load(), b.Status.History)
-	}
+}
 
-	w.writes.refuseIf(nil)
-	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.HistoryLimit++ })
-	w.until(b, "with a history", func() bool { return b.Status.History != nil })
-	if nights := w.nights(b); len(nights) != 2 {
-		w.t.Errorf("nights %+v, want two", nights)
+// eventsOf returns the messages of the events with a reason.
+func (w *world) eventsOf(reason string) []string {
+	w.t.Helper()
+	var events eventsv1.EventList
+	if err := w.List(w.t.Context(), &events, client.InNamespace(w.namespace)); err != nil {
+		w.t.Fatal(err)
 	}
+	var notes []string
+	for _, e := range events.Items {
+		if e.Reason == reason {
+			notes = append(notes, e.Note)
+		}
+	}
+	return notes
 }
 
 // An edit after the end counts at once, and begins no run.

@@ -67,7 +67,7 @@ func (r *Reconciler) remover(seen pass) teardown.Remover {
 			}
 			wait, err := r.keepResults(ctx, seen)
 			if apierrors.IsForbidden(err) { // A quota, for example, may not keep the lock. The results still have the nights for the next run.
-				logf.FromContext(ctx).Error(err, "The history could not be written; the teardown continues")
+				seen.memory.refused = err
 				return reconcile.Done, nil
 			}
 			return wait, err
@@ -98,9 +98,9 @@ func (r *Reconciler) tearDown(ctx context.Context, seen pass, p plan) (effect, e
 	case err != nil:
 		return effect{}, err
 	case waits.IsDone():
-		return effect{Again: reconcile.AtOnce, Events: seen.regressionEvents(seen.memory.regressed)}, nil
+		return effect{Again: reconcile.AtOnce, Events: seen.historyEvents()}, nil
 	}
-	return effect{Again: time.Second, Outcome: tearingDown(p, waits, seen.teardown().Loss()), Events: seen.regressionEvents(seen.memory.regressed)}, nil
+	return effect{Again: time.Second, Outcome: tearingDown(p, waits, seen.teardown().Loss()), Events: seen.historyEvents()}, nil
 }
 
 // tearingDown returns the outcome for a teardown that waits, perhaps because a node is lost. A pause keeps its reason,

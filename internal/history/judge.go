@@ -50,10 +50,12 @@ func (s Series) Date(t time.Time) string {
 // Change is a change point.
 type Change struct {
 	Since time.Time `json:"since"`
-	// First and Last are the ends of the range that has the first night in at least 90 % of cases.
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
-	Worse bool      `json:"worse"`
+	// First and Last are the ends of the range that has the first night in at least 90 % of cases. Before is the last night
+	// before them. Where nights are missing between Before and First, the cluster may have changed since Before.
+	First  time.Time `json:"first"`
+	Last   time.Time `json:"last"`
+	Before time.Time `json:"before"`
+	Worse  bool      `json:"worse"`
 	// Acknowledged says that spec.acknowledgedUntil covers this change for the worse.
 	Acknowledged bool `json:"acknowledged,omitempty"`
 	// Ratio is the level after divided by the level before, Low and High its 95 % interval.
@@ -174,7 +176,7 @@ func seriesOf(phase v1alpha1.PhaseName, metric v1alpha1.Metric, nights []Night, 
 	s.Noise, s.Memory = found.Noise, found.Memory
 	for _, p := range found.Points {
 		c := Change{
-			Since: same[p.Since].Time, First: same[p.First].Time, Last: same[p.Last].Time,
+			Since: same[p.Since].Time, First: same[p.First].Time, Last: same[p.Last].Time, Before: same[p.First-1].Time,
 			Ratio: p.Ratio, Low: p.Low, High: p.High, Worse: p.Ratio > 1 == metric.LowerIsBetter(),
 		}
 		c.Text = fmt.Sprintf("%s since %s", size(c.Worse, p.Ratio, p.Low, p.High), s.Date(c.Since))
@@ -201,6 +203,11 @@ func word(worse bool) string {
 }
 
 func percent(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*math.Abs(ratio-1)) }
+
+// RangeOf says between which nights a change began.
+func (s Series) RangeOf(c Change) string {
+	return fmt.Sprintf("the first such night is one of %s to %s (90 %%), after that of %s", s.Date(c.First), s.Date(c.Last), s.Date(c.Before))
+}
 
 // size describes a change, such as "worse by 12 % (8–16 %)". An interval that includes no change is written with its signs.
 func size(worse bool, ratio, low, high float64) string {

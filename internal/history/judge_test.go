@@ -39,7 +39,7 @@ func TestNightsOfTheLab(t *testing.T) {
 	phases := []v1alpha1.Phase{{Name: "write-4k", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite}}}
 	for count, want := range map[int]string{
 		12: "no known change for the worse in 12 nights from 2026-12-02 18:20Z to",
-		13: "write-4k IOPS is worse by 85 % (82–87 %) since 2026-12-02 18:36Z; the first such night is one of 2026-12-02 18:36Z to 2026-12-02 18:36Z (90 %)",
+		13: "write-4k IOPS is worse by 85 % (82–87 %) since 2026-12-02 18:36Z; the first such night is one of 2026-12-02 18:36Z to 2026-12-02 18:36Z (90 %), after that of 2026-12-02 18:34Z",
 		14: "write-4k IOPS is worse by 85 % (83–87 %) since 2026-12-02 18:36Z",
 	} {
 		all, err := Judge(phases, nights[:count], "", time.Time{})

@@ -84,6 +84,5 @@ func (s Series) Sentence() string {
 
 func (s Series) latest() string {
 	c := s.Changes[len(s.Changes)-1]
-	return fmt.Sprintf(" is %s; the first such night is one of %s to %s (90 %%), by %s",
-		c.Text, s.Date(c.First), s.Date(c.Last), s.nights())
+	return fmt.Sprintf(" is %s; %s, by %s", c.Text, s.RangeOf(c), s.nights())
 }

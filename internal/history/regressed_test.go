@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,16 @@ func level(phase v1alpha1.PhaseName, nights, since int, factor float64) []Night 
 		}}})
 	}
 	return all
+}
+
+// rate judges the operations per second of phase a.
+func rate(t *testing.T, nights []Night) Series {
+	t.Helper()
+	all, err := Judge([]v1alpha1.Phase{{Name: "a"}}, nights, v1alpha1.MetricIOPS, time.Time{})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d series, %v", len(all), err)
+	}
+	return all[0]
 }
 
 // beside adds the figures of other nights, which have the same times.
@@ -53,7 +64,7 @@ func TestRegressed(t *testing.T) {
 		parts  []string
 	}{
 		"slower": {worse, metav1.ConditionTrue, v1alpha1.ReasonGotWorse, []string{
-			"a IOPS is worse by 1", "since 2026-01-21; the first such night is one of 2026-01-", "(90 %), by 30 nights from 2026-01-01 to 2026-01-30.",
+			"a IOPS is worse by 1", "since 2026-01-21; the first such night is one of 2026-01-", "(90 %), after that of 2026-01-", "by 30 nights from 2026-01-01 to 2026-01-30.",
 		}},
 		"steady": {level("a", 30, 0, 1), metav1.ConditionFalse, v1alpha1.ReasonNoChangeFound, []string{
 			"a IOPS has no known change for the worse in 30 nights from 2026-01-01 to 2026-01-30.",
@@ -79,6 +90,48 @@ func TestRegressed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A cluster that changed while no benchmark ran has changed on no night that the history has. The text names only those.
+func TestTheTextNamesNightsWithResults(t *testing.T) {
+	dates := regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
+	steps := 0
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(54, seed))
+		var nights []Night
+		known := map[string]bool{}
+		for i, n := range level("a", 50, 25, 0.85) {
+			if i >= 21 && i < 28 || rng.Float64() < 0.2 {
+				continue
+			}
+			nights = append(nights, n)
+			known[n.Time.Format(time.DateOnly)] = true
+		}
+		got := rate(t, nights)
+		if len(got.Changes) > 0 {
+			steps++
+		}
+		text := got.Sentence()
+		for _, date := range dates.FindAllString(text, -1) {
+			if !known[date] {
+				t.Errorf("seed %d: no night has the date %s: %s", seed, date, text)
+			}
+		}
+	}
+	if steps != 30 {
+		t.Errorf("%d of 30 steps were found", steps)
+	}
+
+	var nights []Night
+	for i, n := range level("a", 40, 20, 0.85) {
+		if i < 17 || i >= 24 {
+			nights = append(nights, n)
+		}
+	}
+	want := "since 2026-01-25; the first such night is one of 2026-01-25 to 2026-01-25 (90 %), after that of 2026-01-17"
+	if got := rate(t, nights).Sentence(); !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -36,7 +36,7 @@ func addDetails(page *terminal.Page, s history.Series) {
 	}
 	for _, c := range s.Changes {
 		page.Printf("\n%s %s: %s\n", string(s.Phase), string(s.Metric), c.Text)
-		page.Printf("  The first such night is one of %s to %s (90 %%).\n", s.Date(c.First), s.Date(c.Last))
+		page.Printf("  In detail: %s.\n", s.RangeOf(c))
 		if len(c.Differences) == 0 {
 			page.Printf("  Nothing that is recorded differs between the environments before and after.\n")
 			continue

@@ -97,6 +97,7 @@ func TestSimulatedFalsePoints(t *testing.T) {
 		{"independent", series{nights: 100, noise: 0.05}, 1},
 		{"no weekends", series{nights: 140, noise: 0.05, noWeekends: true}, 1},
 		{"one in ten is missing", series{nights: 110, noise: 0.05, missing: 0.1}, 1},
+		{"a week, and one in ten, are missing", series{nights: 117, noise: 0.05, missing: 0.1, gap: [2]int{57, 64}}, 1},
 		{"outliers", series{nights: 100, noise: 0.05, outliers: 0.05}, 1.5},
 		{"10 % slower in 100 nights", series{nights: 100, noise: 0.05, trend: -0.10}, 2},
 		{"25 % slower in 100 nights", series{nights: 100, noise: 0.05, trend: -0.25}, 2},
@@ -159,6 +160,7 @@ func TestSimulatedSteps(t *testing.T) {
 		{"outliers", series{nights: 90, noise: 0.05, outliers: 0.05, step: 60, size: -0.10}, 0.6, 0.85, 0.9, 0.95},
 		{"one in ten is missing", series{nights: 100, noise: 0.05, missing: 0.1, step: 66, size: -0.10}, 0.9, 0.95, 0.9, 0.95},
 		{"the week of the step is missing", series{nights: 97, noise: 0.05, gap: [2]int{57, 64}, step: 60, size: -0.10}, 0.85, 0.95, 0.9, 0.95},
+		{"the week, and one in ten, are missing", series{nights: 107, noise: 0.05, missing: 0.1, gap: [2]int{63, 70}, step: 66, size: -0.10}, 0.85, 0.95, 0.9, 0.95},
 		{"30 %", series{nights: 90, noise: 0.05, step: 60, size: -0.36}, 0.99, 0.99, 0.9, 0.95},
 	} {
 		five, ten, found, date, sizes, width := 0, 0, 0, 0, 0, 0
