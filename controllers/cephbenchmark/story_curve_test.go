@@ -71,6 +71,7 @@ func (q server) serve(t task.Task) *result.Result {
 	}
 	r.Source = result.Source{Tool: result.ToolFIO, Format: "fio-json"}
 	if rate == 0 {
+		served.Latency = exponential(n, 1/q.perSecond)
 		return r
 	}
 	r.Source = result.Source{Tool: result.ToolOpenLoop, Format: openloop.Format}
@@ -276,6 +277,9 @@ func aCurveOfASession(w *world) {
 		begun, err = w.reconciler.ClosedLoop(w.t.Context(), key, 1, "read")
 		return err == nil
 	})
+	if p99 := math.Log(100) / 2000; math.Abs(begun.ClosedLoopSeconds/p99-1) > 0.05 {
+		w.t.Errorf("the closed loop has a p99 of %v s, want about %v s", begun.ClosedLoopSeconds, p99)
+	}
 	for number, rate := range []float64{1000, 1900} {
 		made, err := w.reconciler.Step(w.t.Context(), key, 1, "read", number, begun.Question, curve.Decision{OfferedPerSecond: rate})
 		if outcome := begun.Question.Outcome(made.Step); err != nil || outcome != []curve.Outcome{curve.Kept, curve.Exceeded}[number] {

@@ -78,6 +78,9 @@ func begin(p workload.Phase, run int32, observer *figure.Observer) (curve.Course
 		if f, ok := figure.Find(o.Figures, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal); ok {
 			begun.ClosedLoopPerSecond = f.Value
 		}
+		if f, ok := figure.Find(o.Figures, asked.Metric, cmp.Or(asked.Direction, v1alpha1.DirectionTotal)); ok {
+			begun.ClosedLoopSeconds = f.Value
+		}
 	}
 	return begun, nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 const curveMethod = `Each step offers a rate as independent arrivals, and latency counts from when an operation was due. Steps are in random order. A step is Saturated if the ` +
 	`target did not keep up: it has no latency, and counts as above the limit. SustainableIOPS is the highest rate that keeps the limit, with a 95 % interval from the differences ` +
-	`between steps. The closed loop, which waits for each answer, has no such limit: its latencies are those of fewer requests.`
+	`between steps. Late is the 99th percentile of how late the load's own generators were.`
 
 // curveParts shows the curve of each run: its steps, and a plot.
 func curveParts(runs []*archive.Run) []Part {
@@ -29,12 +30,19 @@ func curveParts(runs []*archive.Run) []Part {
 	return append(parts, Part{Text: curveMethod})
 }
 
-// CurveTables returns the steps of each run's curves, and a sentence about each; nil without a curve.
-func CurveTables(runs []*archive.Run) (tables []*Table, sentences []string) {
+// Curve is a curve in words, as a picture for a terminal, and as a table of its steps.
+type Curve struct {
+	Sentence       string
+	Picture, Steps *Table
+}
+
+// Curves returns each run's curves; nil without a curve.
+func Curves(runs []*archive.Run) []Curve {
+	var all []Curve
 	for _, k := range curvesOf(runs) {
-		tables, sentences = append(tables, curveTable(k)), append(sentences, k.sentence())
+		all = append(all, Curve{Sentence: k.sentence(), Picture: k.picture(), Steps: curveTable(k)})
 	}
-	return tables, sentences
+	return all
 }
 
 type curveOf struct {
@@ -66,7 +74,60 @@ func (k curveOf) sentence() string {
 	if k.side != "" {
 		text = k.side + ": " + text
 	}
-	return text
+	return text + k.closedLoop()
+}
+
+// closedLoop says what the closed loop would have claimed; "" if that is unknown.
+func (k curveOf) closedLoop() string {
+	c := k.course
+	if c.ClosedLoopSeconds <= 0 {
+		return ""
+	}
+	claim := "exceeds"
+	if c.ClosedLoopSeconds <= c.Question.LimitSeconds {
+		claim = "seems to keep"
+	}
+	return fmt.Sprintf(" The closed loop %s the limit at %s, with %s: it sends nothing while it waits.", claim, iops(c.ClosedLoopPerSecond), latency(c.ClosedLoopSeconds))
+}
+
+// The width of the picture for a terminal, and the place of the limit in it.
+const (
+	pictureWidth = 30
+	pictureLimit = 15
+)
+
+// picture shows the limited percentile of each step as a bar, from the lowest rate to the highest. The bars are linear, and end
+// at twice the limit.
+func (k curveOf) picture() *Table {
+	q := k.course.Question
+	t := &Table{Header: []string{"Offered", fmt.Sprintf("%g %%", q.Percent), fmt.Sprintf("%*s", pictureLimit+1, "limit│"), "Outcome"}}
+	steps := slices.SortedStableFunc(slices.Values(k.course.Steps), func(a, b curve.Step) int { return cmp.Compare(a.OfferedPerSecond, b.OfferedPerSecond) })
+	for _, s := range steps {
+		outcome, seconds := q.Outcome(s), 0.0
+		if outcome == curve.Kept || outcome == curve.Exceeded {
+			seconds = s.PercentileSeconds
+		}
+		t.Rows = append(t.Rows, []string{iops(s.OfferedPerSecond), latency(seconds), bar(seconds / q.LimitSeconds), string(outcome)})
+	}
+	if seconds := k.course.ClosedLoopSeconds; seconds > 0 {
+		t.Rows = append(t.Rows, []string{iops(k.course.ClosedLoopPerSecond), latency(seconds), bar(seconds / q.LimitSeconds), "Closed loop"})
+	}
+	return t
+}
+
+// bar draws a value relative to the limit.
+func bar(value float64) string {
+	cells := []rune(strings.Repeat("·", pictureLimit) + "│" + strings.Repeat("·", pictureWidth-pictureLimit-1))
+	filled := min(int(math.Round(value*pictureLimit)), pictureWidth)
+	for i := range filled {
+		if i != pictureLimit {
+			cells[i] = '█'
+		}
+	}
+	if value > float64(pictureWidth)/pictureLimit {
+		cells[pictureWidth-1] = '▶'
+	}
+	return string(cells)
 }
 
 func iops(v float64) string { return figure.Human(v1alpha1.MetricIOPS, v) }
@@ -79,14 +140,14 @@ func latency(seconds float64) string {
 }
 
 func curveTable(k curveOf) *Table {
-	t := &Table{Header: []string{"Step", "Offered", "Achieved", "Median", "95 %", "99 %", "99.9 %", "In flight", "Outcome"}}
+	t := &Table{Header: []string{"Step", "Offered", "Achieved", "Median", "95 %", "99 %", "99.9 %", "In flight", "Late", "Outcome"}}
 	for i, s := range k.course.Steps {
 		inFlight := ""
 		if s.MostInFlight > 0 {
 			inFlight = strconv.FormatInt(s.MostInFlight, 10)
 		}
 		outcome := k.course.Question.Outcome(s)
-		cells := []string{strconv.Itoa(i + 1), iops(s.OfferedPerSecond), "", "", "", "", "", inFlight, string(outcome)}
+		cells := []string{strconv.Itoa(i + 1), iops(s.OfferedPerSecond), "", "", "", "", "", inFlight, latency(s.LateP99Seconds), string(outcome)}
 		if s.AchievedPerSecond > 0 {
 			cells[2] = iops(s.AchievedPerSecond)
 		}
@@ -128,6 +189,9 @@ func curvePlot(curves []curveOf) *Plot {
 				latencies++
 			}
 		}
+		if k.course.ClosedLoopSeconds > 0 {
+			seconds = append(seconds, k.course.ClosedLoopSeconds)
+		}
 	}
 	if latencies == 0 {
 		return nil
@@ -139,7 +203,7 @@ func curvePlot(curves []curveOf) *Plot {
 		captions = append(captions, k.sentence())
 	}
 	caption := strings.Join(captions, " ") + " The horizontal line is the limit of " + strings.Join(slices.Compact(limits), " and ") + ", the band the interval of the rate that keeps it; the dashed " +
-		"line is the rate of the closed loop; crosses are steps without a latency."
+		"line is the rate of the closed loop, with its latency as a circle; crosses are steps without a latency."
 	return drawn(fmt.Sprintf("Latency of %s against the rate of operations", curves[0].phase), caption, func(c *canvas) {
 		x, y := c.within(scale{high: 1.05 * slices.Max(rates)}, spanning(seconds, true), 20, 300)
 		c.leftAxis(y, v1alpha1.MetricLatencyP99)
@@ -162,6 +226,9 @@ func (k curveOf) draw(c *canvas, colour int, x, y scale) {
 	}
 	c.line("mark", x.from, y.position(q.LimitSeconds), x.to, y.position(q.LimitSeconds))
 	c.line(fmt.Sprintf("stroke c%d dashed", colour), x.position(k.course.ClosedLoopPerSecond), top, x.position(k.course.ClosedLoopPerSecond), bottom)
+	if seconds := k.course.ClosedLoopSeconds; seconds > 0 {
+		c.marker("hollow", colour, x.position(k.course.ClosedLoopPerSecond), y.position(seconds), "closed loop, "+latency(seconds))
+	}
 	for _, s := range k.course.Steps {
 		outcome := q.Outcome(s)
 		title := fmt.Sprintf("%s offered: %s", iops(s.OfferedPerSecond), outcome)

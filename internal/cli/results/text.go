@@ -37,10 +37,11 @@ func writeTable(w io.Writer, f *findings) error {
 			page.WriteString("\nFor the figures of each run, use --run NUMBER, -o csv, or a wider terminal.\n")
 		}
 	}
-	curves, found := report.CurveTables(f.runs)
-	for i, t := range curves {
-		page.Printf("\n%s\n", found[i])
-		writeReported(page, t)
+	for _, curve := range report.Curves(f.runs) {
+		page.Printf("\n%s\n\n", curve.Sentence)
+		writeReported(page, curve.Picture)
+		page.WriteString("\n")
+		writeReported(page, curve.Steps)
 	}
 	for _, t := range report.OutageTables(f.runs) {
 		page.WriteString("\n")

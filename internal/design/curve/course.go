@@ -8,6 +8,9 @@ type Course struct {
 	Question Question `json:"question"`
 	// ClosedLoopPerSecond is the rate of the closed loop before the steps.
 	ClosedLoopPerSecond float64 `json:"closedLoopPerSecond"`
+	// ClosedLoopSeconds is the limited percentile of the closed loop's latencies; 0 if it is unknown. It only describes: the
+	// closed loop sends nothing while it waits.
+	ClosedLoopSeconds float64 `json:"closedLoopSeconds,omitempty"`
 	Steps               []Step  `json:"steps"`
 	Knee                Knee    `json:"knee"`
 }
