@@ -11,8 +11,8 @@ type Course struct {
 	// ClosedLoopSeconds is the limited percentile of the closed loop's latencies; 0 if it is unknown. It only describes: the
 	// closed loop sends nothing while it waits.
 	ClosedLoopSeconds float64 `json:"closedLoopSeconds,omitempty"`
-	Steps               []Step  `json:"steps"`
-	Knee                Knee    `json:"knee"`
+	Steps             []Step  `json:"steps"`
+	Knee              Knee    `json:"knee"`
 }
 
 // Next returns the next step, or the end.
