@@ -148,6 +148,50 @@ type DiagnosisResult struct {
 	// +listMapKey=operation
 	// +kubebuilder:validation:MaxItems=2
 	Operations []OperationTime `json:"operations,omitempty"`
+
+	// osds has what OSDs did and took, the slowest writes first. At most 32 are kept.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=32
+	OSDs []OSDTime `json:"osds,omitempty"`
+}
+
+// OSDTime says what an OSD did while Ceph was watched, and how long it took. A figure that is not known is absent. Times
+// are means of the intervals in which the OSD did at least ten such operations.
+type OSDTime struct {
+	// id is the number of the OSD.
+	// +required
+	ID int32 `json:"id"`
+
+	// deviceClass is its class in CRUSH.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	DeviceClass string `json:"deviceClass,omitempty"`
+
+	// operationsPerSecond is how many operations of clients it served as primary.
+	// +optional
+	OperationsPerSecond Decimal `json:"operationsPerSecond,omitempty"`
+
+	// writeSeconds is what a write took in its queue, its own work and its store, without the wait for other copies.
+	// +optional
+	WriteSeconds Decimal `json:"writeSeconds,omitempty"`
+
+	// queueSeconds is the part of writeSeconds in its queue.
+	// +optional
+	QueueSeconds Decimal `json:"queueSeconds,omitempty"`
+
+	// storeSeconds is the part of writeSeconds in its store.
+	// +optional
+	StoreSeconds Decimal `json:"storeSeconds,omitempty"`
+
+	// readSeconds is what a read took in its queue, its own work and its store.
+	// +optional
+	ReadSeconds Decimal `json:"readSeconds,omitempty"`
+
+	// commitSeconds is the mean of the commit latencies that it reported itself, in whole milliseconds: one below counts as 0.
+	// +optional
+	CommitSeconds Decimal `json:"commitSeconds,omitempty"`
 }
 
 // LayeredOperation is a kind of operation of a client.

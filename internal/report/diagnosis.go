@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/design/diagnosis"
+	"github.com/cephtune/cephtune/internal/figure"
 )
 
 const diagnosisMethod = `The operator watched Ceph, compared its OSDs with each other, and went through a list of known causes, without load. ` +
@@ -15,6 +17,24 @@ const layersMethod = ` Then one client sent one operation at a time, in windows 
 	`copies, and one with a single copy. The client's clock, those of OSDs and those of their stores give the layers. Without other copies, ` +
 	`nothing should remain of an OSD's time, and the time outside of OSDs should not depend on copies: within 10 % of a write, that confirms ` +
 	`the layers. Windows in which OSDs counted other operations than the client's do not count.`
+
+const osdMethod = `The slowest writes come first; at most 32 OSDs are shown. Times are an OSD's own, without the wait for other copies. ` +
+	`An OSD is only called slow if chance does not explain the difference: the findings say so.`
+
+// OSDTable lays the OSDs of a diagnosis side by side; nil without OSDs.
+func OSDTable(found *v1alpha1.DiagnosisResult) *Table {
+	if len(found.OSDs) == 0 {
+		return nil
+	}
+	t := &Table{Header: []string{"OSD", "Class", "Operations", "Write", "Queue", "Store", "Read", "Commit"}}
+	for _, o := range found.OSDs {
+		t.Rows = append(t.Rows, []string{
+			fmt.Sprintf("osd.%d", o.ID), o.DeviceClass, figure.HumanDecimal(v1alpha1.MetricIOPS, o.OperationsPerSecond), inSeconds(o.WriteSeconds),
+			inSeconds(o.QueueSeconds), inSeconds(o.StoreSeconds), inSeconds(o.ReadSeconds), inSeconds(o.CommitSeconds),
+		})
+	}
+	return t
+}
 
 // diagnosisReport returns the report of a diagnosis.
 func diagnosisReport(b *v1alpha1.CephBenchmark, yaml string) *Document {
@@ -41,6 +61,9 @@ func diagnosisReport(b *v1alpha1.CephBenchmark, yaml string) *Document {
 	if len(found.Operations) > 0 {
 		d.add("Where operations spend their time", layerParts(found)...)
 		method += layersMethod
+	}
+	if table := OSDTable(found); table != nil {
+		d.add("OSDs side by side", Part{Table: table}, Part{Text: osdMethod})
 	}
 	d.add("What was not checked", Part{Table: unchecked})
 	d.add("Method", Part{Text: method})

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
@@ -13,12 +15,16 @@ func TestDiagnosis(t *testing.T) {
 	b.Status.Diagnosis = &v1alpha1.DiagnosisResult{
 		Findings:  []v1alpha1.Finding{{Code: "SlowOSDs", Confidence: v1alpha1.ConfidenceLikely, Message: "osd.1 is <slower>.", Evidence: []string{"8 ms", "2 ms"}}},
 		Unchecked: []string{"Disks."},
+		OSDs:      []v1alpha1.OSDTime{{ID: 1, DeviceClass: "hdd", OperationsPerSecond: "420", WriteSeconds: "0.008", QueueSeconds: "0.006", CommitSeconds: "0.004"}},
 	}
 	d, err := Benchmark(b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Tone != ToneBad || len(d.Figures) != 2 || len(d.Sections) != 4 {
+	if diff := cmp.Diff([][]string{{"osd.1", "hdd", "420 IOPS", "8ms", "6ms", "4ms"}}, d.Sections[1].Parts[0].Table.Rows); diff != "" {
+		t.Errorf("OSDs (-want +got):\n%s", diff)
+	}
+	if d.Tone != ToneBad || len(d.Figures) != 2 || len(d.Sections) != 5 {
 		t.Errorf("%+v", d)
 	}
 	for _, f := range d.Facts {

@@ -28,6 +28,10 @@ func WriteDiagnosis(w io.Writer, b *v1alpha1.CephBenchmark) error {
 			page.Table(tables[i].Header, tables[i].Rows)
 		}
 	}
+	if table := report.OSDTable(b.Status.Diagnosis); table != nil {
+		page.WriteString("\nOSDs side by side, the slowest writes first:\n\n")
+		writeReported(page, table)
+	}
 	page.WriteString("\nNot checked:\n")
 	for _, u := range b.Status.Diagnosis.Unchecked {
 		page.Printf("  - %s\n", u)

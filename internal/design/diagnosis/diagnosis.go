@@ -111,7 +111,7 @@ func checks() []check {
 
 // Judge returns the causes for which the facts have evidence, and what could not be checked.
 func Judge(f Facts) v1alpha1.DiagnosisResult {
-	r := v1alpha1.DiagnosisResult{Samples: int32(len(f.Statuses)), Operations: f.Layers} //nolint:gosec // At most ten minutes of samples.
+	r := v1alpha1.DiagnosisResult{Samples: int32(len(f.Statuses)), Operations: f.Layers, OSDs: sideBySide(f)} //nolint:gosec // At most ten minutes of samples.
 	for _, c := range checks() {
 		if c.can == nil || c.can(f) {
 			r.Checked = append(r.Checked, c.code)
