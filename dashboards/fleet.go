@@ -30,7 +30,7 @@ func fleet() page {
 		},
 		rows: []row{
 			{panels: atAGlance()},
-			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks()}},
+			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks(), findings()}},
 			{title: "Ceph clusters", panels: clusters()},
 			{title: "Failures and restores", panels: failures()},
 			{title: "OSDs that benchmarks keep down", panels: outages()},
@@ -164,6 +164,21 @@ func benchmarks() *table.PanelBuilder {
 		instant("progress", latest(ofNamespaces(metrics.BenchmarkProgressRatio, notOfSweeps), labels...)),
 		instant("completed", "1000 * "+latest(ofNamespaces(metrics.BenchmarkCompletion, notOfSweeps), labels...)),
 	)
+}
+
+func findings() *table.PanelBuilder {
+	labels := []string{metrics.LabelNamespace, metrics.LabelName, metrics.LabelCode, metrics.LabelConfidence}
+	return rowsOf(about{
+		title:       "Findings of diagnoses",
+		description: "What the latest run of each diagnosis found to be slow. Its status and its report have evidence and remedies.",
+		empty:       "No diagnosis in these namespaces found a cause", width: 24, height: 7,
+	}, []column{
+		{field: onlyValue, hidden: true},
+		{field: metrics.LabelNamespace, title: "Namespace", width: 140},
+		{field: metrics.LabelName, title: "Diagnosis", width: 160},
+		{field: metrics.LabelConfidence, title: "Confidence", width: 110},
+		{field: metrics.LabelCode, title: "Finding"},
+	}, instant("findings", latest(ofNamespaces(metrics.BenchmarkFinding), labels...)))
 }
 
 func clusters() []cog.Builder[dashboard.Panel] {

@@ -306,6 +306,7 @@ func TestFigures(t *testing.T) {
 		{"fleet", ".*/", "Benchmarks", "progress", []string{
 			`name="nightly" namespace="cephtune-bench" = 1`, `name="smoke" namespace="lab" = 0.66`,
 		}},
+		{"fleet", ".*/", "Findings of diagnoses", "findings", []string{`code="SlowOSDs" confidence="Likely" name="why-slow" namespace="cephtune-bench" = 1`}},
 		{"benchmark", "cephtune-bench/nightly", "Time to clean against earlier runs", "latest", []string{`direction="Total" phase="write-4m" = 73.9`}},
 		{"fleet", ".*/", "Lock and queue now", "osds", []string{
 			`ceph_cluster="rook-ceph-second/second" = 0`, `ceph_cluster="rook-ceph/my-cluster" = 1`,

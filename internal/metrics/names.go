@@ -33,6 +33,7 @@ const (
 	BenchmarkRunning       = "cephtune_benchmark_running"
 	BenchmarkCompletion    = "cephtune_benchmark_completion_timestamp_seconds"
 	BenchmarkRegressed     = "cephtune_benchmark_regressed"
+	BenchmarkFinding       = "cephtune_benchmark_finding"
 	BenchmarkBandwidth     = "cephtune_benchmark_bandwidth_bytes_per_second"
 	BenchmarkIOPS          = "cephtune_benchmark_operations_per_second"
 	BenchmarkLatency       = "cephtune_benchmark_latency_seconds"
@@ -100,7 +101,9 @@ const (
 	LabelKind          = "kind"
 	LabelOutcome       = "outcome"
 	LabelVerb          = "verb"
-	LabelPart          = "part" // part of an outage
+	LabelPart          = "part"       // part of an outage
+	LabelCode          = "code"       // code of a finding
+	LabelConfidence    = "confidence" // of a finding: Certain, Likely or Possible
 )
 
 // These are the values of LabelState: the condition that is true, or Idle without such a condition, for

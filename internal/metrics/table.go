@@ -198,6 +198,12 @@ func benchmarkGroup() Group {
 				Example: BenchmarkRegressed + ` == 1`, Answers: "which benchmarks have become slower",
 			},
 			{
+				Name: BenchmarkFinding, Type: Gauge,
+				Help:    "1 for each cause that the latest diagnosis found. The confidence is Certain, Likely or Possible. status.diagnosis has evidence and remedy.",
+				Labels:  []string{LabelNamespace, LabelName, LabelCode, LabelConfidence},
+				Example: BenchmarkFinding + `{confidence!="Possible"}`, Answers: "what makes clusters slow for certain, or is likely to",
+			},
+			{
 				Name: BenchmarkBandwidth, Type: Gauge,
 				Help:    "The bandwidth of a phase over all valid runs, in bytes per second.",
 				Labels:  figure,

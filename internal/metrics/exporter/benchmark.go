@@ -33,6 +33,11 @@ func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 		all = append(all, sample(metrics.BenchmarkCompletion, seconds(*status.CompletionTime), b.Namespace, b.Name))
 	}
 	all = truth(all, metrics.BenchmarkRegressed, meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRegressed), b.Namespace, b.Name)
+	if found := status.Diagnosis; found != nil {
+		for _, f := range found.Findings { // The API keeps at most 16.
+			all = append(all, sample(metrics.BenchmarkFinding, 1, b.Namespace, b.Name, f.Code, string(f.Confidence)))
+		}
+	}
 	all = append(all, expectationSamples(b)...)
 	for _, group := range figureSamples(b) {
 		if dropped > 0 || len(all)+len(group) > metrics.MaxBenchmarkSeries {

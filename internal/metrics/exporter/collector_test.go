@@ -217,6 +217,7 @@ func TestPromlint(t *testing.T) {
 	events.apiRequests.WithLabelValues("get")
 	events.outages.duration.WithLabelValues("clean")
 	hadOutage := regressed(judged(nightly(1)), metav1.ConditionTrue)
+	hadOutage.Status.Diagnosis = &v1alpha1.DiagnosisResult{Findings: []v1alpha1.Finding{{Code: "SlowOSDs", Confidence: v1alpha1.ConfidenceLikely}}}
 	hadOutage.Status.Phases[0].Metrics[0] = v1alpha1.MetricResult{Metric: v1alpha1.MetricTimeToClean, Value: "73.9"}
 	hadOutage.Status.Phases[0].Metrics = append(hadOutage.Status.Phases[0].Metrics, sustainable())
 	if err := registry.Register(collector(reader(t, running, childOf(running, "2.1.0.0", reconciling("Running")), endedSweep(), hadOutage),

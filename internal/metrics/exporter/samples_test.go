@@ -194,6 +194,21 @@ func TestRegressed(t *testing.T) {
 	}
 }
 
+func TestFindings(t *testing.T) {
+	b := nightly(0)
+	b.Status.Diagnosis = &v1alpha1.DiagnosisResult{Findings: []v1alpha1.Finding{
+		{Code: "SlowOSDs", Confidence: v1alpha1.ConfidenceLikely}, {Code: "NoFastDB", Confidence: v1alpha1.ConfidencePossible},
+	}}
+	got, dropped := BenchmarkSamples(b)
+	want := []Sample{
+		sample(metrics.BenchmarkFinding, 1, "bench", "nightly", "SlowOSDs", "Likely"),
+		sample(metrics.BenchmarkFinding, 1, "bench", "nightly", "NoFastDB", "Possible"),
+	}
+	if diff := cmp.Diff(want, samplesNamed(got, metrics.BenchmarkFinding)); diff != "" || dropped > 0 {
+		t.Errorf("%d dropped (-want +got):\n%s", dropped, diff)
+	}
+}
+
 func TestExpectations(t *testing.T) {
 	got, _ := BenchmarkSamples(judged(nightly(16)))
 	want := []Sample{
