@@ -158,10 +158,9 @@ func configurationGroup() Group {
 }
 
 func benchmarkGroup() Group {
-	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first five metrics below and of the expectations are never left out to " +
+		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first six metrics below and of the expectations are never left out to " +
 			"keep this limit. The other series are added, each for all phases, in this order until the next would exceed 20: the time to clean, bandwidth, operations, the 99th percentile, " +
 			"the valid runs, both ends of the interval, the limits, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A " +
 			"benchmark that belongs to a sweep has series only while it runs.",
@@ -203,26 +202,33 @@ func benchmarkGroup() Group {
 				Labels:  []string{LabelNamespace, LabelName, LabelCode, LabelConfidence},
 				Example: BenchmarkFinding + `{confidence!="Possible"}`, Answers: "what makes clusters slow for certain, or is likely to",
 			},
-			{
-				Name: BenchmarkBandwidth, Type: Gauge,
-				Help:    "The bandwidth of a phase over all valid runs, in bytes per second.",
-				Labels:  figure,
-				Example: BenchmarkBandwidth + `{name="nightly", direction="Total"}`, Answers: "bandwidth of each phase, from night to night",
-			},
-			{
-				Name: BenchmarkIOPS, Type: Gauge,
-				Help:    "The operations of a phase over all valid runs, in operations per second.",
-				Labels:  figure,
-				Example: BenchmarkIOPS + `{phase="randread-4k", direction="Total"}`, Answers: "operations per second of one phase",
-			},
-			{
-				Name: BenchmarkLatency, Type: Gauge,
-				Help:    "A latency of a phase over all valid runs, in seconds: the mean, a percentile or the longest, as label statistic says.",
-				Labels:  append(figure[:4:4], LabelStatistic),
-				Example: BenchmarkLatency + `{statistic="p99", direction="Total"} > 0.02`, Answers: "which phases have a 99th percentile above 20 ms",
-			},
-		}, evidenceDescriptions()...),
+		}, figureDescriptions()...),
 	}
+}
+
+// figureDescriptions returns the metrics of what was measured, and of the evidence for it.
+func figureDescriptions() []Description {
+	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
+	return append([]Description{
+		{
+			Name: BenchmarkBandwidth, Type: Gauge,
+			Help:    "The bandwidth of a phase over all valid runs, in bytes per second.",
+			Labels:  figure,
+			Example: BenchmarkBandwidth + `{name="nightly", direction="Total"}`, Answers: "bandwidth of each phase, from night to night",
+		},
+		{
+			Name: BenchmarkIOPS, Type: Gauge,
+			Help:    "The operations of a phase over all valid runs, in operations per second.",
+			Labels:  figure,
+			Example: BenchmarkIOPS + `{phase="randread-4k", direction="Total"}`, Answers: "operations per second of one phase",
+		},
+		{
+			Name: BenchmarkLatency, Type: Gauge,
+			Help:    "A latency of a phase over all valid runs, in seconds: the mean, a percentile or the longest, as label statistic says.",
+			Labels:  append(figure[:4:4], LabelStatistic),
+			Example: BenchmarkLatency + `{statistic="p99", direction="Total"} > 0.02`, Answers: "which phases have a 99th percentile above 20 ms",
+		},
+	}, evidenceDescriptions()...)
 }
 
 // evidenceDescriptions returns the metrics about valid runs, intervals, expectations and the time to clean.

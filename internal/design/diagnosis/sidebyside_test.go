@@ -1,7 +1,7 @@
 package diagnosis
 
 import (
-	"math"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,19 +27,27 @@ func TestSideBySide(t *testing.T) {
 	if diff := cmp.Diff([]int32{1, 0, 3}, ids(rows)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	slow, other, idle := rows[0], rows[1], rows[2]
-	if math.Abs(number(slow.WriteSeconds)-0.0224) > 1e-4 || math.Abs(number(slow.QueueSeconds)-0.0204) > 1e-4 || math.Abs(number(slow.StoreSeconds)-0.0015) > 1e-6 {
-		t.Errorf("the slow one: %+v", slow)
+	milliseconds := func(o v1alpha1.OSDTime) [5]string {
+		var all [5]string
+		for i, d := range []v1alpha1.Decimal{o.WriteSeconds, o.QueueSeconds, o.StoreSeconds, o.ReadSeconds, o.CommitSeconds} {
+			if d != "" {
+				all[i] = fmt.Sprintf("%.1f", 1000*number(d))
+			}
+		}
+		return all
 	}
-	if slow.DeviceClass != "ssd" || slow.OperationsPerSecond != "" || slow.CommitSeconds != "" {
-		t.Errorf("figures that nobody measured: %+v", slow)
+	want := [][5]string{
+		{"22.4", "20.4", "1.5", "0.3", ""}, // It reported no commit latency, and no work.
+		{"2.4", "0.4", "1.5", "0.3", "4.2"},
+		{"", "", "", "", "1.1"}, // Its counters were not read.
 	}
-	if math.Abs(number(other.WriteSeconds)-0.0024) > 1e-4 || math.Abs(number(other.ReadSeconds)-0.0003) > 1e-5 || other.OperationsPerSecond != "42" ||
-		math.Abs(number(other.CommitSeconds)-0.0042) > 1e-6 {
-		t.Errorf("another: %+v", other)
+	for i, r := range rows {
+		if diff := cmp.Diff(want[i], milliseconds(r)); diff != "" || r.DeviceClass != "ssd" {
+			t.Errorf("osd.%d of %q (-want +got):\n%s", r.ID, r.DeviceClass, diff)
+		}
 	}
-	if idle.WriteSeconds != "" || idle.QueueSeconds != "" || idle.ReadSeconds != "" || math.Abs(number(idle.CommitSeconds)-0.00105) > 1e-6 {
-		t.Errorf("one without counters: %+v", idle)
+	if rows[0].OperationsPerSecond != "" || rows[1].OperationsPerSecond != "42" {
+		t.Errorf("operations: %+v", rows)
 	}
 }
 
